@@ -1,0 +1,117 @@
+"""What goes into the board and what comes out: calls, decisions, content and results. Plain data, nothing to run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+JSON: TypeAlias = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One request of a model: run this tool with this input. `input` is JSON text as it arrived, or a mapping."""
+
+    id: str
+    name: str
+    input: str | bytes | JSON = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A piece of text for the model."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Image:
+    """A picture for the model. `data` are the encoded bytes, `media_type` is such as image/png."""
+
+    data: bytes = field(repr=False)
+    media_type: str = "image/png"
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A document for the model, such as a PDF."""
+
+    data: bytes = field(repr=False)
+    media_type: str = "application/pdf"
+    title: str = ""
+
+
+Block: TypeAlias = Text | Image | Document
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """May this call run? The three answers are `Allow`, `Ask` and `Deny`; each says who decided and why."""
+
+    reason: str = ""
+    layer: str = ""
+    rule: str = ""
+    source: str = ""
+    line: int | None = None
+    matched: str = ""
+
+    @property
+    def word(self) -> str:
+        """`allow`, `ask` or `deny`."""
+        return type(self).__name__.lower()
+
+
+class Allow(Decision):
+    """The call may run."""
+
+    __slots__ = ()
+
+
+class Ask(Decision):
+    """A person has to say."""
+
+    __slots__ = ()
+
+
+class Deny(Decision):
+    """The call must not run."""
+
+    __slots__ = ()
+
+
+def strictest(opinions: list[Decision]) -> Decision | None:
+    """Deny beats ask beats allow, in whatever order they came; of equals the first is named."""
+    for kind in (Deny, Ask, Allow):
+        for opinion in opinions:
+            if isinstance(opinion, kind):
+                return opinion
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """The one answer that every call gets: what the model reads, and beside it what programs read."""
+
+    call_id: str
+    name: str
+    content: tuple[Block, ...] = ()
+    is_error: bool = False
+    code: str = ""
+    value: Any = None
+    decision: Decision | None = None
+    notes: tuple[str, ...] = ()
+    change: Any = None
+    messages: tuple[str, ...] = ()
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def text(self) -> str:
+        """All text blocks, joined."""
+        return "\n".join(block.text for block in self.content if isinstance(block, Text))
+
+    def replace_content(self, text: str, **changes: Any) -> Result:
+        """The same answer with other words."""
+        from dataclasses import replace
+
+        return replace(self, content=(Text(text),), **changes)

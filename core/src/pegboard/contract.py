@@ -1,0 +1,327 @@
+"""What a tool is: one runtime type, and two ways to write one."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import typing
+from abc import ABC, abstractmethod
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Generic, Literal, Protocol, TypeAlias, TypedDict, overload
+
+from pydantic_core import to_json
+from typing_extensions import TypeVar, Unpack
+
+from pegboard.calls import Block, Decision, Document, Image, Text
+from pegboard.context import Change, Context
+from pegboard.inputs import Input, canonical, paths_of
+from pegboard.schemas import schema_of
+from pegboard.sentences import shown
+
+API = (1, 0)
+"""The version of this contract. A plugin names the version it was written for; the same major with an equal or higher minor fits."""
+
+NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
+
+I = TypeVar("I", bound=Input)  # noqa: E741 - I and O are the input and output of a tool throughout
+O = TypeVar("O")  # noqa: E741
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One piece of a compound input, such as a command of a pipeline, as permission rules see it."""
+
+    text: str
+    also: tuple[str, ...] = ()
+    """Other readings of the same piece; deny and ask rules see them too, allow rules never do."""
+    read_only: bool = False
+    exact: bool = False
+    """Only a rule that spells it out may allow it; a rule with a wildcard may not."""
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What a call would do. The defaults are those of a tool nobody has thought about: it may do anything."""
+
+    read_only: bool = False
+    concurrency_safe: bool = False
+    open_world: bool = True
+    destructive: bool = False
+    reads: tuple[Path, ...] = ()
+    writes: tuple[Path, ...] = ()
+    deletes: tuple[Path, ...] = ()
+    hosts: tuple[str, ...] = ()
+    parts: tuple[Part, ...] = ()
+    reason: str = ""
+
+    @property
+    def level(self) -> Literal["read-only", "mutating", "dangerous"]:
+        """The permission level: read-only runs in most modes, mutating asks, dangerous always asks."""
+        if self.destructive:
+            return "dangerous"
+        return "read-only" if self.read_only and not self.open_world else "mutating"
+
+
+@dataclass(frozen=True, slots=True)
+class Output(Generic[O]):
+    """A value together with what it changes around it. Return the bare value when nothing changes."""
+
+    value: O
+    change: Change | None = None
+    messages: Sequence[str] = ()
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+
+Returns: TypeAlias = O | Output[O] | Coroutine[Any, Any, O | Output[O]]
+
+
+class Tool(ABC, Generic[I, O]):
+    """Something a model can call. Every member but `call` has a default that is safe for an author who thinks of nothing."""
+
+    name: str
+    prompt: str
+    """What the model reads: the docstring unless set."""
+    family: str = ""
+    """Set by the loader from the entry point's name."""
+    aliases: tuple[str, ...] = ()
+    search_hint: str = ""
+    max_result_chars: int | None = 30_000
+    interrupt_behavior: Literal["cancel", "block"] = "cancel"
+    cascades: bool = False
+    """Whether a failure cancels the calls after it in the same turn."""
+    read_only: bool = False
+    concurrency_safe: bool = False
+    open_world: bool = True
+    destructive: bool = False
+    requires_binaries: tuple[str, ...] = ()
+    platforms: tuple[str, ...] = ()
+    """Values of `sys.platform` on which the tool works; empty means all."""
+    input: type[I]
+    output: Any = str
+
+    @abstractmethod
+    def call(self, args: I, ctx: Context, /) -> Returns[O]:
+        """Do it. A `def` runs in a worker thread, an `async def` is awaited."""
+
+    def facts(self, args: I, ctx: Context, /) -> Facts | Awaitable[Facts]:
+        """What this call would do; asked once a call, before permission. Paths in the input count as touched."""
+        paths = tuple(ctx.resolve(path) for _, path in paths_of(args))
+        if not paths:
+            return self._constant_facts
+        return Facts(
+            read_only=self.read_only,
+            concurrency_safe=self.concurrency_safe,
+            open_world=self.open_world,
+            destructive=self.destructive,
+            reads=paths,
+            writes=() if self.read_only else paths,
+        )
+
+    @cached_property
+    def _constant_facts(self) -> Facts:
+        return Facts(self.read_only, self.concurrency_safe, self.open_world, self.destructive)
+
+    def is_enabled(self) -> bool:
+        """Whether the tool can be used at all here. Overriding it means the plugin is imported for every listing."""
+        return True
+
+    def validate_input(self, args: I, /) -> str | None:
+        """What is wrong with an input that fits the schema, as a sentence. Pure: no files, no network."""
+        return None
+
+    def observable_input(self, args: I, ctx: Context, /) -> dict[str, Any]:
+        """The input as rules, hooks and people see it: paths are absolute and `~` is expanded."""
+        seen: dict[str, Any] = args.model_dump(mode="json", by_alias=True, exclude_unset=True)
+        for name, path in paths_of(args):
+            if isinstance(seen.get(name), str):
+                seen[name] = str(ctx.resolve(path))
+        return seen
+
+    def check_permission(self, args: I, ctx: Context, /) -> Decision | None | Awaitable[Decision | None]:
+        """The tool's own opinion on a call; None leaves it to rules and modes."""
+        return None
+
+    def content(self, value: O, /) -> str | Block | Sequence[Block]:
+        """What the model reads of a value: text as it is, everything else as JSON, unless you word it yourself."""
+        if isinstance(value, (str, Text, Image, Document)):
+            return value
+        if isinstance(value, (list, tuple)) and value and all(isinstance(item, (Text, Image, Document)) for item in value):
+            return value
+        return to_json(value, fallback=str).decode()
+
+    def user_facing_name(self, args: I, /) -> str:
+        """What a person sees as the name of the act."""
+        return self.name
+
+    def describe(self, args: I, /) -> str:
+        """What a person reads before approving this call."""
+        given = args.model_dump(mode="json", by_alias=True, exclude_unset=True)
+        return " ".join([self.name, *(f"{key}={shown(value)}" for key, value in given.items())])
+
+    def preview(self, args: I, ctx: Context, /) -> str | None:
+        """What the call would change, such as a diff, for the person who is asked."""
+        return None
+
+    def render_use(self, args: I, /) -> object | None:
+        """The call for a terminal (a rich renderable), or None for the generic view."""
+        return None
+
+    def render_result(self, value: O, /) -> object | None:
+        """The value for a terminal, or None for the generic view."""
+        return None
+
+    def render_error(self, message: str, /) -> object | None:
+        """A failure for a terminal, or None for the generic view."""
+        return None
+
+    @property
+    def input_schema(self) -> dict[str, Any]:
+        """The JSON Schema of the input."""
+        return schema_of(self.input)
+
+    @cached_property
+    def definition(self) -> dict[str, Any]:
+        """What the model sees of this tool. Built on first need, then kept."""
+        return {"name": self.name, "description": self.prompt, "input_schema": self.input_schema}
+
+    @cached_property
+    def definition_bytes(self) -> bytes:
+        """The definition in its canonical spelling."""
+        return canonical(self.definition)
+
+    @cached_property
+    def is_async(self) -> bool:
+        """Whether `call` is awaited rather than run in a thread."""
+        return inspect.iscoroutinefunction(self.call)
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        for base in getattr(cls, "__orig_bases__", ()):
+            if typing.get_origin(base) is Tool:
+                given, *made = typing.get_args(base)
+                if not isinstance(given, TypeVar):
+                    cls.input, cls.output = given, made[0] if made else str
+        if "name" not in cls.__dict__:
+            cls.name = cls.__name__
+        if "prompt" not in cls.__dict__:
+            cls.prompt = inspect.cleandoc(cls.__doc__ or "")
+
+    def __repr__(self) -> str:
+        return f"<tool {self.name}>"
+
+
+FactsOf: TypeAlias = Callable[[I, Context], Facts | Awaitable[Facts]]
+PermissionOf: TypeAlias = Callable[[I, Context], Decision | None | Awaitable[Decision | None]]
+
+
+class _FunctionTool(Tool[I, O]):
+    """What @tool makes."""
+
+    def __init__(
+        self,
+        act: Callable[[I, Context], Any],
+        facts: FactsOf[I] | None,
+        permission: PermissionOf[I] | None,
+        options: Mapping[str, Any],
+    ) -> None:
+        first, returns = _annotations(act)
+        self.name = act.__name__
+        self.prompt = inspect.cleandoc(act.__doc__ or "")
+        self.input, self.output = first, returns
+        self.__wrapped__, self._facts, self._permission = act, facts, permission
+        self.is_async = inspect.iscoroutinefunction(act)
+        for option, value in options.items():
+            setattr(self, option, value)
+
+    def call(self, args: I, ctx: Context, /) -> Any:
+        return self.__wrapped__(args, ctx)
+
+    def facts(self, args: I, ctx: Context, /) -> Facts | Awaitable[Facts]:
+        return self._facts(args, ctx) if self._facts else super().facts(args, ctx)
+
+    def check_permission(self, args: I, ctx: Context, /) -> Decision | None | Awaitable[Decision | None]:
+        return self._permission(args, ctx) if self._permission else None
+
+
+def _annotations(act: Callable[..., Any]) -> tuple[Any, Any]:
+    """The input and output types of a function that is to become a tool; what is wrong with it is said at once."""
+    parameters = list(inspect.signature(act).parameters)
+    hints = typing.get_type_hints(act)
+    if len(parameters) != 2:
+        raise TypeError(f"{act.__name__} must take two parameters, the input and the context: (args: MyInput, ctx: Context).")
+    given = hints.get(parameters[0])
+    if not (isinstance(given, type) and issubclass(given, Input)):
+        raise TypeError(f"{act.__name__}: annotate {parameters[0]!r} with a subclass of pegboard.Input, got {given!r}.")
+    if "return" not in hints:
+        raise TypeError(f"{act.__name__}: annotate what it returns; the annotation is the tool's output type.")
+    returns = hints["return"]
+    if typing.get_origin(returns) is Output:
+        returns = typing.get_args(returns)[0]
+    return given, returns
+
+
+class Options(TypedDict, total=False):
+    """What `@tool(...)` takes besides functions of the input; the meaning of each is in `Tool`."""
+
+    name: str
+    aliases: tuple[str, ...]
+    search_hint: str
+    max_result_chars: int | None
+    interrupt_behavior: Literal["cancel", "block"]
+    cascades: bool
+    read_only: bool
+    concurrency_safe: bool
+    open_world: bool
+    destructive: bool
+    requires_binaries: tuple[str, ...]
+    platforms: tuple[str, ...]
+
+
+class _Make(Protocol):
+    """`@tool(...)` with constants only: any input will do."""
+
+    @overload
+    def __call__(self, act: Callable[[I, Context], Coroutine[Any, Any, Output[O]]], /) -> Tool[I, O]: ...
+    @overload
+    def __call__(self, act: Callable[[I, Context], Coroutine[Any, Any, O]], /) -> Tool[I, O]: ...
+    @overload
+    def __call__(self, act: Callable[[I, Context], Output[O]], /) -> Tool[I, O]: ...
+    @overload
+    def __call__(self, act: Callable[[I, Context], O], /) -> Tool[I, O]: ...
+
+
+class _MakeFor(Protocol[I]):
+    """`@tool(...)` with at least one function of the input: the act must take that very input."""
+
+    @overload
+    def __call__(self, act: Callable[[I, Context], Coroutine[Any, Any, Output[O]]], /) -> Tool[I, O]: ...
+    @overload
+    def __call__(self, act: Callable[[I, Context], Coroutine[Any, Any, O]], /) -> Tool[I, O]: ...
+    @overload
+    def __call__(self, act: Callable[[I, Context], Output[O]], /) -> Tool[I, O]: ...
+    @overload
+    def __call__(self, act: Callable[[I, Context], O], /) -> Tool[I, O]: ...
+
+
+@overload
+def tool(**options: Unpack[Options]) -> _Make: ...
+@overload
+def tool(
+    *, facts: FactsOf[I], permission: PermissionOf[I] | None = None, **options: Unpack[Options]
+) -> _MakeFor[I]: ...
+@overload
+def tool(*, permission: PermissionOf[I], **options: Unpack[Options]) -> _MakeFor[I]: ...
+def tool(act: Any = None, /, *, facts: Any = None, permission: Any = None, **options: Any) -> Any:
+    """Turn a function into a tool: its annotations are the contract, its docstring is what the model reads."""
+    if act is not None:
+        raise TypeError("Write @tool() with parentheses: what a tool may do is said inside them.")
+    if unknown := set(options) - set(Options.__annotations__):
+        raise TypeError(f"@tool() has no option {sorted(unknown)[0]!r}.")
+
+    def make(act: Callable[[Any, Context], Any]) -> Tool[Any, Any]:
+        return _FunctionTool(act, facts, permission, options)
+
+    return make

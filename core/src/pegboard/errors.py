@@ -1,0 +1,73 @@
+"""What can go wrong, as one small tree.
+
+    PegboardError
+    ├── ToolError        a call cannot be done: tell the model and go on
+    ├── SettingsError    a settings file or variable cannot be used: name the place, stop what would act on it
+    ├── PluginError      a plugin cannot be used: it is quarantined with this as its reason
+    │   └── PolicyError  a guard cannot be used: nothing may run without it
+    └── DefinitionError  a tool definition handed in at run time is refused
+
+Every message has up to three sentences: what happened, what was expected, what to do.
+"""
+
+from __future__ import annotations
+
+CODES = {
+    "invalid_input": "Correct the arguments and call again.",
+    "not_found": "Look for the right name or path first.",
+    "permission_denied": "Go on without it, or ask the user.",
+    "stale": "Read the file again before changing it.",
+    "ambiguous": "Give more context so that only one place fits.",
+    "no_match": "Check the text you are looking for; it must match exactly.",
+    "timeout": "Try something smaller, or allow more time.",
+    "cancelled": "Do not repeat it unless the user asks.",
+    "too_large": "Ask for a smaller part.",
+    "unsupported": "Use another tool for this.",
+    "internal": "This is a bug in the tool, not in your call. Go on another way.",
+}
+"""Each kind of failure that a model may see, with its one-line remedy."""
+
+
+class PegboardError(Exception):
+    """The root of everything Pegboard raises on purpose."""
+
+
+class ToolError(PegboardError):
+    """Tell the model why the call cannot be done; the conversation goes on.
+
+    `code` is one of `CODES`. When the message does not say what to do, the code's remedy is added for the model.
+    """
+
+    def __init__(self, message: str, *, code: str = "invalid_input", remedy: str | None = None) -> None:
+        if code not in CODES:
+            raise ValueError(f"{code!r} is not an error code. Use one of {', '.join(CODES)}.")
+        super().__init__(message)
+        self.message = message
+        self.code = code
+        self.remedy = remedy
+
+
+class SettingsError(PegboardError):
+    """A settings file or variable cannot be used as it stands."""
+
+    def __init__(self, message: str, *, source: str, line: int | None = None, column: int | None = None) -> None:
+        place = source if line is None else f"{source}:{line}:{column}"
+        super().__init__(f"{place}: {message}")
+        self.source, self.line, self.column = source, line, column
+
+
+class PluginError(PegboardError):
+    """A plugin cannot be used. `kind` is a short stable word for programs, the message is for people."""
+
+    def __init__(self, message: str, *, kind: str, traceback: str = "") -> None:
+        super().__init__(message)
+        self.kind = kind
+        self.traceback = traceback
+
+
+class PolicyError(PluginError):
+    """A guard (hooks, sandbox, classifier) cannot be used, so nothing may run."""
+
+
+class DefinitionError(PegboardError):
+    """A tool definition that an application handed in at run time is refused."""

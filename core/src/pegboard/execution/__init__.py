@@ -1,0 +1,1 @@
+"""How calls run: dispatch is one call from start to end."""

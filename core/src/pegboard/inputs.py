@@ -1,0 +1,183 @@
+"""What a model sends to a tool: the `Input` base, its schema in few bytes, and validation that explains itself."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic_core import from_json, to_json
+
+from pegboard.calls import JSON
+from pegboard.errors import ToolError
+from pegboard.sentences import explain
+
+
+class Input(BaseModel):
+    """What the model sends. Unknown keys are refused; a docstring under a field is its description."""
+
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, strict=True, use_attribute_docstrings=True, defer_build=True, hide_input_in_errors=True
+    )
+
+
+def canonical(value: object) -> bytes:
+    """The one spelling of a JSON value: equal values give equal bytes in every process."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode()
+
+
+def validate(tool: str, model: type[Input], raw: str | bytes | JSON) -> tuple[Input, tuple[str, ...]]:
+    """The input as the tool wants it, and what had to be read with good will to get there.
+
+    Well-formed input costs one strict pass. Numbers and booleans that arrive as text, and `null` for what may be
+    left out, are repaired and noted. Everything else is a `ToolError` with a sentence for each fault.
+    """
+    text = raw if isinstance(raw, (str, bytes)) else _encode(tool, raw)
+    if not _suspicious(text):
+        try:
+            return model.__pydantic_validator__.validate_json(text), ()
+        except ValidationError:
+            pass
+    return _with_good_will(tool, model, text)
+
+
+def _encode(tool: str, raw: JSON) -> bytes:
+    try:
+        return to_json(dict(raw))
+    except (TypeError, ValueError) as error:
+        raise ToolError(f"{tool}: the input cannot be written as JSON: {error}") from None
+
+
+def _suspicious(text: str | bytes) -> bool:
+    if isinstance(text, bytes):
+        return b"null" in text or b"undefined" in text or b"\\u0000" in text
+    return "null" in text or "undefined" in text or "\\u0000" in text
+
+
+def _with_good_will(tool: str, model: type[Input], text: str | bytes) -> tuple[Input, tuple[str, ...]]:
+    data = _parse(tool, text)
+    notes = _drop_absent(model, data)
+    check = model.__pydantic_validator__.validate_json
+    try:
+        args = check(to_json(data))
+    except ValidationError as error:
+        repaired = _repair(data, error)
+        if not repaired:
+            raise ToolError(explain(tool, model, error)) from None
+        notes += repaired
+        try:
+            args = check(to_json(data))
+        except ValidationError as still:
+            raise ToolError(explain(tool, model, still)) from None
+    for name, path in paths_of(args):
+        if "\0" in str(path):
+            raise ToolError(f"{tool}: {name} contains a NUL byte, which no path can hold.")
+    return args, tuple(notes)
+
+
+def _parse(tool: str, text: str | bytes) -> dict[str, Any]:
+    try:
+        data = from_json(text, allow_inf_nan=False)
+    except ValueError as error:
+        raise ToolError(f"{tool}: the input is not valid JSON: {error}.") from None
+    if not isinstance(data, dict):
+        raise ToolError(f"{tool}: the input must be a JSON object, got {_kind(data)}.")
+    return data
+
+
+def _kind(data: object) -> str:
+    names = {list: "a list", str: "text", bool: "true or false", int: "a number", float: "a number"}
+    return names.get(type(data), "null")
+
+
+ABSENT = (None, "null", "undefined")
+
+
+def _drop_absent(model: type[Input], data: dict[str, Any]) -> list[str]:
+    """Models write null for what they mean to leave out; a field that may be left out is then absent."""
+    notes = []
+    for name, field in model.model_fields.items():
+        key = field.alias or name
+        if not field.is_required() and key in data and data[key] in ABSENT:
+            if data.pop(key) is not None:
+                notes.append(f"{key}: taken as absent")
+    return notes
+
+
+def _repair(data: dict[str, Any], error: ValidationError) -> list[str]:
+    """Read numbers and booleans out of text where a number or boolean was wanted; change `data` in place."""
+    notes = []
+    for fault in error.errors(include_url=False, include_context=False):
+        found = _holder(data, fault["loc"])
+        if found is None:
+            continue
+        holder, key = found
+        value = holder[key]
+        if value in ABSENT and isinstance(holder, dict):
+            del holder[key]
+            notes.append(f"{key}: taken as absent")
+            continue
+        better = _meaning(fault["type"], value)
+        if better is not None:
+            holder[key] = better
+            notes.append(f"{key}: {value!r} read as {better!r}")
+    return notes
+
+
+def _holder(data: Any, loc: tuple[int | str, ...]) -> tuple[Any, int | str] | None:
+    """Where in the data an error sits; steps that only name a member of a union are passed over."""
+    holder, key = None, None
+    for step in loc:
+        if isinstance(data, dict) and step in data or isinstance(data, list) and isinstance(step, int) and step < len(data):
+            holder, key, data = data, step, data[step]
+    return None if holder is None or key is None else (holder, key)
+
+
+INTEGER = re.compile(r"\s*-?\d{1,18}\s*", re.ASCII)
+NUMBER = re.compile(r"\s*-?\d{1,18}(\.\d+)?\s*", re.ASCII)
+
+
+def _meaning(fault: str, value: object) -> object:
+    if fault.startswith("int") and isinstance(value, str) and INTEGER.fullmatch(value):
+        return int(value)
+    if fault.startswith("int") and isinstance(value, float) and value.is_integer():
+        return int(value)
+    if fault.startswith("float") and isinstance(value, str) and NUMBER.fullmatch(value):
+        return float(value)
+    if fault.startswith("bool") and isinstance(value, str) and value.strip().lower() in ("true", "false"):
+        return value.strip().lower() == "true"
+    return None
+
+
+def paths_of(args: BaseModel) -> Iterator[tuple[str, Path]]:
+    """Every path in an input, with the name of the field that holds it."""
+    for name, alias in _path_fields(type(args)):
+        for path in _walk(getattr(args, name)):
+            yield alias, path
+
+
+def _walk(value: object) -> Iterator[Path]:
+    if isinstance(value, Path):
+        yield value
+    elif isinstance(value, BaseModel):
+        for _, path in paths_of(value):
+            yield path
+    elif isinstance(value, dict):
+        for item in value.values():
+            yield from _walk(item)
+    elif isinstance(value, (list, tuple, set, frozenset)):
+        for item in value:
+            yield from _walk(item)
+
+
+@lru_cache(maxsize=None)
+def _path_fields(model: type[BaseModel]) -> tuple[tuple[str, str], ...]:
+    """The fields that can hold a path; the rest are never walked on the way of a call."""
+    scalars = (str, int, float, bool, bytes, type(None))
+    return tuple(
+        (name, field.alias or name) for name, field in model.model_fields.items() if field.annotation not in scalars
+    )

@@ -1,0 +1,1 @@
+"""May this call run? Decisions that explain themselves."""

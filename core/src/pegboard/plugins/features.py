@@ -1,0 +1,104 @@
+"""What is switched off, and by whom. Every layer of settings can only take away from the one above it."""
+
+from __future__ import annotations
+
+from pegboard.nearest import did_you_mean
+from pegboard.plugins.builtin import BY_FULL_NAME, FAMILIES, OWNERS, is_builtin, normalise
+from pegboard.settings.layers import ORDER, Notice, Settings
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any
+
+    Found = dict[str, Any]
+
+
+class Features:
+    """The switches of one set of settings. `off()` and `tool_off()` answer with the reason, or None for on."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self.disable = [(word, layer.name, layer.source_of("disable")) for word, layer in settings.items("disable")]
+        self.only = [(layer.values["only"], layer.source_of("only")) for layer in settings.holders("only")]
+        self.safe_mode = bool(settings.get("safeMode", False))
+
+    def off(self, plugin: Found) -> str | None:
+        """Why this plugin must not be imported. Asked before anything of it is."""
+        names = (plugin["entry"], normalise(plugin["dist"]))
+        holds_tools = plugin["family"] not in BY_FULL_NAME
+        for word, layer, source in self.disable:
+            if word == plugin["entry"] or normalise(word) == names[1]:
+                if not self._is_guarded(plugin, layer):
+                    return f"{word} is disabled by {source}."
+            elif holds_tools and word == plugin["family"]:
+                return f"The family {word} is disabled by {source}."
+        if not holds_tools:
+            return None
+        if self.safe_mode and not is_builtin(plugin["dist"], plugin["entry"]):
+            return "Safe mode loads built-in plugins only."
+        for words, source in self.only:
+            if not any(self._chooses(word, plugin) for word in words):
+                chosen = ", ".join(words) or "nothing"
+                return f"The family {plugin['family']} is not among those chosen by {source}: {chosen}."
+        return None
+
+    def tool_off(self, name: str, plugin: Found) -> str | None:
+        """Why one tool of an enabled plugin is switched off."""
+        for word, _, source in self.disable:
+            if word == name:
+                return f"{name} is disabled by {source}."
+        for words, source in self.only:
+            if name not in words and not any(self._covers(word, plugin) for word in words):
+                return f"{name} is not among those chosen by {source}: {', '.join(words)}."
+        return None
+
+    def family_off(self, family: str) -> str | None:
+        """Why a whole family is off, whether or not anything of it is installed."""
+        return self.off({"entry": f"{family}.", "dist": "", "family": family}) if family not in BY_FULL_NAME else None
+
+    def refusals(self, plugins: Iterable[Found]) -> list[Notice]:
+        """Attempts to switch off a guard from a layer below the one that configured it, or a whole guard family."""
+        notices = []
+        for word, layer, source in self.disable:
+            if word in BY_FULL_NAME:
+                notices.append(Notice(source, f"The family {word} cannot be switched off as a whole. Name its plugins."))
+            for plugin in plugins:
+                named = word == plugin["entry"] or normalise(word) == normalise(plugin["dist"])
+                if named and self._is_guarded(plugin, layer):
+                    notices.append(Notice(source, f"{word} stays on: a stronger layer of settings configures it."))
+        return notices
+
+    def unknown(self, plugins: Iterable[Found], tools: Iterable[str]) -> list[Notice]:
+        """Words in the switches that name nothing: a misspelt switch must not look like a working one."""
+        known = {*FAMILIES, *BY_FULL_NAME, *OWNERS, *tools}
+        known |= {entry for _, entry in OWNERS.values()}
+        for plugin in plugins:
+            known |= {plugin["family"], plugin["entry"], plugin["dist"]}
+        dists = {normalise(plugin["dist"]) for plugin in plugins} | {dist for dist, _ in OWNERS.values()}
+        said = [(word, source) for word, _, source in self.disable]
+        said += [(word, source) for words, source in self.only for word in words]
+        return [
+            Notice(source, f"{word!r} names no family, plugin, distribution or tool.{did_you_mean(word, known)}")
+            for word, source in dict.fromkeys(said)
+            if word not in known and normalise(word) not in dists
+        ]
+
+    def _covers(self, word: str, plugin: Found) -> bool:
+        return word in (plugin["family"], plugin["entry"]) or normalise(word) == normalise(plugin["dist"])
+
+    def _chooses(self, word: str, plugin: Found) -> bool:
+        owner = OWNERS.get(word)
+        return self._covers(word, plugin) or owner == (normalise(plugin["dist"]), plugin["entry"])
+
+    def _is_guarded(self, plugin: Found, layer: str) -> bool:
+        """A policy plugin that a stronger layer configures is out of reach for a weaker one."""
+        if plugin["family"] != "policy":
+            return False
+        section = plugin["entry"].partition(".")[2]
+        configured = [
+            ORDER.index(holder.name)
+            for holder in self.settings.layers
+            if any(key == section or key.startswith(f"{section}.") for key in holder.values)
+        ]
+        return any(rank < ORDER.index(layer) for rank in configured)

@@ -1,0 +1,140 @@
+"""What is installed, known without importing it: one file an environment, rebuilt when anything it rests on has moved.
+
+The index is for listing. Nothing in it is executed and no permission is decided from it: a call imports its plugin and
+asks the tool itself. Only plugins that are switched on are ever imported to fill it.
+"""
+
+from __future__ import annotations
+
+import marshal
+import os
+import sys
+import time
+from binascii import crc32
+
+from pegboard.settings.places import cache_dir
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any
+
+    Found = dict[str, Any]
+    Stamp = tuple[str, int, int, int]
+
+FORMAT = 1
+SETTLED = 2_000_000_000
+"""A stamp younger than this (ns) may hide a second change in the same clock tick; such an index is not kept."""
+
+
+def load(wanted: Callable[[Found], bool], env: Mapping[str, str] | None = None) -> dict[str, Any]:
+    """The plugins of this environment. Those that are wanted have been imported once, now or earlier, and described."""
+    places = roots()
+    path = None if has_foreign_finders() else file_for(places, os.environ if env is None else env)
+    known = read(path, places) if path else None
+    if known is None:
+        from pegboard.plugins.scan import discover
+
+        installed_now, stamps = [installed(place) for place in places], [stamp(place) for place in places]
+        known = {"format": FORMAT, "places": places, "installed": installed_now, "stamps": stamps, **discover(places)}
+        fresh = True
+    else:
+        fresh = False
+    missing = [plugin for plugin in known["plugins"] if plugin["scan"] is None and wanted(plugin)]
+    if missing:
+        from pegboard.plugins.scan import scan
+
+        for plugin in missing:
+            plugin["scan"] = scan(plugin)
+            known["stamps"] += [stamp(file) for file in plugin["scan"].pop("files")]
+    if path and (fresh or missing):
+        keep(path, known)
+    return known
+
+
+def roots() -> list[str]:
+    """Where plugins may be installed. Never the working directory: a cloned repository must not be able to add one."""
+    here = {os.getcwd(), os.path.realpath(os.getcwd())}
+    return [p for p in sys.path if p and os.path.abspath(p) not in here and not p.endswith(("lib-dynload", ".zip"))]
+
+
+def file_for(places: list[str], env: Mapping[str, str]) -> str | None:
+    """The file of this very environment, or None where there is no place to keep one."""
+    folder = cache_dir(env)
+    if not folder:
+        return None
+    key = crc32(repr((FORMAT, sys.version, sys.prefix, places)).encode())
+    return os.path.join(folder, f"index-{sys.implementation.cache_tag}-{key:08x}")
+
+
+def stamp(path: str) -> Stamp:
+    """What changes when a file or folder does."""
+    try:
+        s = os.stat(path)
+    except OSError:
+        return path, 0, 0, 0
+    return path, s.st_mtime_ns, s.st_ino, s.st_size
+
+
+def installed(place: str) -> int:
+    """A checksum of the names of all distributions in a folder: images with levelled dates tell nothing by their mtime."""
+    try:
+        names = [name for name in os.listdir(place) if name.endswith(("-info", ".egg-link", ".pth"))]
+    except OSError:
+        return 0
+    return crc32("\n".join(sorted(names)).encode("utf-8", "surrogateescape"))
+
+
+def has_foreign_finders() -> bool:
+    """A finder that invents distributions (zip bundles, in-memory installers) cannot be stamped."""
+    return any(
+        hasattr(finder, "find_distributions") and getattr(finder, "__name__", "") != "PathFinder"
+        for finder in sys.meta_path
+    )
+
+
+def read(path: str, places: list[str]) -> dict[str, Any] | None:
+    """The kept index, if it is ours, whole, and still true."""
+    try:
+        with open(path, "rb") as file:
+            s = os.fstat(file.fileno())
+            if s.st_uid != os.geteuid() or s.st_mode & 0o022:
+                return None
+            head, body = file.read(4), file.read()
+        if int.from_bytes(head, "little") != crc32(body):
+            return None
+        known: dict[str, Any] = marshal.loads(body)
+        if known["format"] != FORMAT or known["places"] != places:
+            return None
+        if known["installed"] != [installed(place) for place in places]:
+            return None
+        return known if all(stamp(was[0]) == was for was in known["stamps"]) else None
+    except (OSError, ValueError, EOFError, TypeError, KeyError):
+        return None
+
+
+def keep(path: str, known: dict[str, Any]) -> None:
+    """Write the index for the next process; a reader sees the old file or the new one, never a part."""
+    now = time.time_ns()
+    if any(now - mtime < SETTLED for _, mtime, _, _ in known["stamps"]):
+        return
+    body = marshal.dumps(known)
+    part = f"{path}.{os.getpid()}-{now}"
+    try:
+        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+        with open(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+            file.write(crc32(body).to_bytes(4, "little") + body)
+        os.replace(part, path)
+    except OSError:
+        if os.path.exists(part):
+            os.unlink(part)  # A full disk or a read-only home costs the scan again, nothing else.
+
+
+def drop(env: Mapping[str, str] | None = None) -> None:
+    """Forget the index of this environment: a plugin turned out to be other than it was described."""
+    path = file_for(roots(), os.environ if env is None else env)
+    if path:
+        try:
+            os.unlink(path)
+        except OSError:
+            pass

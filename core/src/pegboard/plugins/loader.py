@@ -1,0 +1,200 @@
+"""Load one plugin, or say exactly why not. A plugin that fails hurts nobody but itself."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import inspect
+import io
+import os
+import sys
+import time
+import traceback
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from dataclasses import dataclass
+from typing import Any
+
+from pegboard.contract import NAME, Tool
+from pegboard.errors import PluginError
+from pegboard.hookspecs import MAY_AWAIT, NAMES, Hooks
+from pegboard.nearest import did_you_mean
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """A plugin in memory, checked: its hooks fit, its tools can be described."""
+
+    id: str
+    dist: str
+    entry: str
+    family: str
+    plugin: Any
+    hooks: list[str]
+    tools: tuple[Tool[Any, Any], ...]
+    origin: str
+    printed: str
+    ms: float
+
+
+def load_plugin(found: dict[str, Any]) -> Loaded:
+    """Import, check hooks, collect tools. Everything that goes wrong is a `PluginError` with its own `kind`."""
+    began = time.perf_counter()
+    output = io.StringIO()
+    with redirect_stdout(output), redirect_stderr(output), working_directory_off_the_path():
+        plugin, origin = _import(found)
+        hooks = check_hooks(plugin)
+        tools = _collect_tools(plugin, found)
+    return Loaded(
+        found["id"],
+        found["dist"],
+        found["entry"],
+        found["family"],
+        plugin,
+        hooks,
+        tools,
+        origin,
+        output.getvalue()[:2000],
+        round((time.perf_counter() - began) * 1000, 2),
+    )
+
+
+@contextmanager
+def working_directory_off_the_path() -> Iterator[None]:
+    """While plugins are imported, the folder somebody happens to stand in cannot offer modules."""
+    before = list(sys.path)
+    here = {os.getcwd(), os.path.realpath(os.getcwd())}
+    sys.path[:] = [place for place in before if place and os.path.abspath(place) not in here]
+    try:
+        yield
+    finally:
+        sys.path[:] = before
+
+
+def _import(found: dict[str, Any]) -> tuple[Any, str]:
+    module_name, _, attribute = found["value"].partition(":")
+    module_name, attribute = module_name.strip(), attribute.split("[")[0].strip()
+    try:
+        origin = _check_origin(found, module_name.partition(".")[0])
+        plugin: Any = importlib.import_module(module_name)
+        for step in attribute.split(".") if attribute else ():
+            plugin = getattr(plugin, step)
+    except PluginError:
+        raise
+    except SystemExit as error:
+        reason = f"{module_name} calls sys.exit({error.code!r}) when it is imported. A plugin must only define things."
+        raise PluginError(reason, kind="exit-on-import", traceback=traceback.format_exc()) from None
+    except Exception as error:  # whatever a stranger's module raises, only it may suffer
+        reason = f"{module_name} cannot be imported: {type(error).__name__}: {error}"
+        raise PluginError(reason, kind="import-error", traceback=traceback.format_exc()) from None
+    return plugin, origin
+
+
+def _check_origin(found: dict[str, Any], top: str) -> str:
+    """The file that would be imported must belong to the distribution that was installed."""
+    spec = importlib.util.find_spec(top)
+    if spec is None:
+        raise ModuleNotFoundError(f"No module named {top!r}")
+    places = [spec.origin] if spec.origin and spec.has_location else list(spec.submodule_search_locations or ())
+    origin = os.path.realpath(places[0]) if places else ""
+    expected = [found["editable"]] if found["editable"] else [os.path.realpath(found["root"])]
+    inside = any(origin == home or origin.startswith(home.rstrip(os.sep) + os.sep) for home in expected)
+    described = (found.get("scan") or {}).get("origin", "")
+    listed = not described or described == origin
+    if listed and inside and found.get("record") and not found["editable"]:
+        listed = os.path.relpath(origin, expected[0]) + "," in found["record"]
+    if not (inside and listed):
+        reason = f"The module {top!r} would come from {origin or 'nowhere'}, which is not part of {found['dist']}."
+        raise PluginError(reason, kind="foreign-module")
+    return origin
+
+
+def check_hooks(plugin: Any) -> list[str]:
+    """The hooks a plugin implements; each trap of mixing pluggy with awaiting is refused with what to write instead."""
+    hooks = []
+    for attribute in dir(plugin):
+        function = inspect.getattr_static(plugin, attribute, None)
+        function = getattr(function, "__func__", function)
+        options = getattr(function, "pegboard_impl", None)
+        if not isinstance(options, dict):
+            continue
+        name = options.get("specname") or attribute
+        where = f"{name} in {_place(function)}"
+        if name not in NAMES:
+            if options.get("optionalhook"):
+                continue
+            raise PluginError(f"{where} is not a hook.{did_you_mean(name, NAMES)}", kind="unknown-hook")
+        if options.get("wrapper") or options.get("hookwrapper"):
+            raise PluginError(f"{where} is a hook wrapper. {WRAPPER_ADVICE[name in MAY_AWAIT]}", kind="hook-wrapper")
+        if name not in MAY_AWAIT and (
+            inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function)
+        ):
+            raise PluginError(f"{where} is an async def, but {name} is not awaited. Write a plain def.", kind="async-hook")
+        _check_parameters(name, function, where)
+        hooks.append(name)
+    return sorted(hooks)
+
+
+WRAPPER_ADVICE = {
+    True: "It would see the awaitable being made, not run. Implement wrap_execute to surround execution.",
+    False: "Pegboard calls hooks one by one and has no wrappers. Write a plain implementation.",
+}
+
+
+def _check_parameters(name: str, function: Any, where: str) -> None:
+    allowed = set(inspect.signature(getattr(Hooks, name)).parameters) - {"self"}
+    for parameter in inspect.signature(function).parameters.values():
+        if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
+            raise PluginError(f"{where} takes *{parameter.name}. Name the parameters it needs.", kind="hook-signature")
+        if parameter.name not in allowed and parameter.name != "self" and parameter.default is parameter.empty:
+            offered = ", ".join(sorted(allowed)) or "no parameters"
+            reason = f"{where} asks for {parameter.name!r}; {name} offers {offered}."
+            raise PluginError(reason, kind="hook-signature")
+
+
+def _place(function: Any) -> str:
+    code = getattr(inspect.unwrap(function), "__code__", None)
+    if code is None:
+        return "an unknown place"
+    return f"{os.path.join(*code.co_filename.split(os.sep)[-2:])}:{code.co_firstlineno}"
+
+
+def _collect_tools(plugin: Any, found: dict[str, Any]) -> tuple[Tool[Any, Any], ...]:
+    register = getattr(plugin, "register_tools", None)
+    if register is None or not hasattr(register, "pegboard_impl"):
+        return ()
+    try:
+        offered = register()
+    except (Exception, SystemExit) as error:  # as on import: only this plugin may suffer
+        reason = f"register_tools failed: {type(error).__name__}: {error}"
+        raise PluginError(reason, kind="register-error", traceback=traceback.format_exc()) from None
+    if not isinstance(offered, Sequence) or isinstance(offered, str):
+        raise PluginError(f"register_tools must return a list of tools, got {offered!r}.", kind="not-a-tool")
+    for tool in offered:
+        check_tool(tool)
+        tool.family = found["family"]
+    names = [tool.name for tool in offered]
+    if twin := next((name for name in names if names.count(name) > 1), None):
+        raise PluginError(f"register_tools brings two tools named {twin!r}.", kind="duplicate-tool")
+    return tuple(offered)
+
+
+def check_tool(tool: Any) -> None:
+    """Refuse what could never be listed: not a tool, an illegal name, a schema that cannot be built."""
+    if isinstance(tool, type) and issubclass(tool, Tool):
+        raise PluginError(f"{tool.__name__} is a class. Return an instance: {tool.__name__}().", kind="not-a-tool")
+    if not isinstance(tool, Tool):
+        raise PluginError(f"{tool!r} is not a tool. Decorate it with @tool() or subclass Tool.", kind="not-a-tool")
+    for name in (tool.name, *tool.aliases):
+        if not isinstance(name, str) or not NAME.fullmatch(name):
+            reason = f"{name!r} is not a legal tool name. Use 1 to 64 letters, digits, _ and -."
+            raise PluginError(reason, kind="illegal-name")
+    try:
+        schema = tool.definition["input_schema"]
+        _ = tool.definition_bytes
+    except Exception as error:  # pydantic and json raise many kinds; each means the same to a listing
+        reason = f"The input schema of {tool.name} cannot be built: {type(error).__name__}: {str(error).splitlines()[0]}"
+        raise PluginError(reason, kind="bad-schema", traceback=traceback.format_exc()) from None
+    if schema.get("type") != "object":
+        reason = f"The input of {tool.name} is not an object at its top. Put the alternatives into a field."
+        raise PluginError(reason, kind="bad-schema")

@@ -1,0 +1,179 @@
+"""The slow way, once: read entry points, import each plugin that is switched on, write down what it offers."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+from importlib.metadata import Distribution, distributions
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+from pegboard.contract import API
+from pegboard.errors import PluginError
+from pegboard.plugins.builtin import is_builtin, normalise
+from pegboard.plugins.loader import load_plugin
+
+GROUP = "pegboard"
+API_GROUP = "pegboard.requires_api"
+COMMANDS = "pegboard.commands"
+ENTRY = re.compile(r"[a-z][a-z0-9_-]*\.[A-Za-z0-9_.-]+")
+
+
+def discover(places: list[str]) -> dict[str, Any]:
+    """Every plugin and command that is installed, from metadata alone; nothing is imported."""
+    plugins: list[dict[str, Any]] = []
+    commands: list[dict[str, str]] = []
+    seen: set[str] = set()
+    for dist in distributions(path=places):
+        entries = dist.entry_points
+        mine = [entry for entry in entries if entry.group in (GROUP, COMMANDS)]
+        name = dist.metadata["Name"] if mine else None
+        if not name or normalise(name) in seen:
+            continue
+        seen.add(normalise(name))
+        wanted_api = {entry.value: entry.name for entry in entries if entry.group == API_GROUP}
+        for entry in mine:
+            if entry.group == COMMANDS:
+                commands.append({"name": entry.name, "dist": name, "value": entry.value})
+            else:
+                plugins.append(_describe(dist, name, entry.name, entry.value, wanted_api.get(entry.value, "")))
+    plugins.sort(key=lambda p: (not is_builtin(p["dist"], p["entry"]), normalise(p["dist"]), p["entry"]))
+    _refuse_by_metadata(plugins)
+    return {"plugins": plugins, "commands": sorted(commands, key=lambda c: (c["name"], c["dist"]))}
+
+
+def _describe(dist: Distribution, name: str, entry: str, value: str, api: str) -> dict[str, Any]:
+    return {
+        "id": f"{name}:{entry}",
+        "dist": name,
+        "version": dist.version,
+        "entry": entry,
+        "family": entry.partition(".")[0],
+        "value": value,
+        "api": api,
+        "root": os.path.abspath(str(dist.locate_file(""))),
+        "editable": _editable_root(dist),
+        "record": dist.read_text("RECORD") or "",
+        "scan": None,
+    }
+
+
+def _editable_root(dist: Distribution) -> str:
+    """The project folder of an editable install, or nothing."""
+    try:
+        origin = json.loads(dist.read_text("direct_url.json") or "{}")
+    except ValueError:
+        return ""
+    if not origin.get("dir_info", {}).get("editable"):
+        return ""
+    return os.path.realpath(unquote(urlsplit(origin["url"]).path))
+
+
+def _refuse_by_metadata(plugins: list[dict[str, Any]]) -> None:
+    """What can be told without importing: a name without a family, the wrong API, an entry that two claim."""
+    first: dict[str, dict[str, Any]] = {}
+    for plugin in plugins:
+        entry, claimed = plugin["entry"], first.setdefault(plugin["entry"], plugin)
+        record, plugin["record"] = plugin["record"], ""
+        if not ENTRY.fullmatch(entry):
+            reason = f"The entry point {entry!r} has no family. Name it family.plugin, such as files.{entry or 'read'}."
+            plugin["scan"] = refused("no-family", reason)
+        elif not api_fits(plugin["api"]):
+            offered = ".".join(map(str, API))
+            reason = f"It was written for the tool API {plugin['api']}; this is {offered}. Install a matching version."
+            plugin["scan"] = refused("wrong-api", reason)
+        elif claimed is not plugin:
+            reason = (
+                f"{claimed['dist']} and {plugin['dist']} both bring the plugin {entry!r}; the first is kept. "
+                f"Uninstall one of the two."
+            )
+            plugin["scan"] = refused("duplicate-entry", reason)
+        else:
+            plugin["record"] = record
+
+
+def api_fits(wanted: str) -> bool:
+    """`1.0` asks for this major version and at least this minor one; nothing said is taken as 1.0."""
+    found = re.fullmatch(r"(\d+)\.(\d+)", wanted or "1.0")
+    return bool(found) and int(found[1]) == API[0] and int(found[2]) <= API[1] if found else False
+
+
+def refused(kind: str, reason: str, traceback: str = "", files: list[str] | None = None) -> dict[str, Any]:
+    """The record of a plugin that is in quarantine."""
+    return {
+        "state": "quarantined",
+        "kind": kind,
+        "reason": reason,
+        "traceback": traceback,
+        "hooks": [],
+        "tools": [],
+        "printed": "",
+        "ms": 0.0,
+        "origin": "",
+        "files": files or [],
+    }
+
+
+def scan(plugin: dict[str, Any]) -> dict[str, Any]:
+    """Import a plugin and write down what it offers, or why it cannot be used."""
+    try:
+        loaded = load_plugin(plugin)
+        tools = [describe_tool(tool) for tool in loaded.tools]
+    except PluginError as error:
+        return refused(error.kind, str(error), error.traceback, _source_files(plugin))
+    finally:
+        plugin["record"] = ""
+    return {
+        "state": "active",
+        "kind": "",
+        "reason": "",
+        "traceback": "",
+        "hooks": loaded.hooks,
+        "tools": tools,
+        "printed": loaded.printed,
+        "ms": loaded.ms,
+        "origin": loaded.origin,
+        "files": _source_files(plugin) if plugin["editable"] else [],
+    }
+
+
+def describe_tool(tool: Any) -> dict[str, Any]:
+    """What listings and the pool need of a tool, as plain data."""
+    from pegboard.contract import Tool
+
+    return {
+        "name": tool.name,
+        "aliases": list(tool.aliases),
+        "hint": tool.search_hint,
+        "definition": tool.definition_bytes,
+        "read_only": tool.read_only,
+        "concurrency_safe": tool.concurrency_safe,
+        "open_world": tool.open_world,
+        "destructive": tool.destructive,
+        "max_result_chars": tool.max_result_chars,
+        "requires_binaries": list(tool.requires_binaries),
+        "platforms": list(tool.platforms),
+        "dynamic": type(tool).is_enabled is not Tool.is_enabled,
+    }
+
+
+def _source_files(plugin: dict[str, Any]) -> list[str]:
+    """The source files of a plugin that may change in place: an edit in an editable checkout is seen at once."""
+    name = plugin["value"].partition(":")[0].strip()
+    module = sys.modules.get(name)
+    places = list(getattr(module, "__path__", ())) or _places_on_disk(plugin, name)
+    files = [getattr(module, "__file__", "") or ""]
+    for place in places:
+        for folder, _, names in os.walk(place):
+            files += [folder, *(os.path.join(folder, n) for n in names if n.endswith(".py"))]
+    return sorted({file for file in files if file})
+
+
+def _places_on_disk(plugin: dict[str, Any], name: str) -> list[str]:
+    """Where a plugin that failed to import would be, without importing it."""
+    relative = name.replace(".", os.sep)
+    bases = [plugin["root"], plugin["editable"], os.path.join(plugin["editable"], "src")]
+    found = [os.path.join(base, relative) for base in bases if base]
+    return [path for path in found if os.path.isdir(path)] + [f"{path}.py" for path in found if os.path.isfile(f"{path}.py")]

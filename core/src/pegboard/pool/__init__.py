@@ -1,0 +1,1 @@
+"""From what is loaded to what this request sees: assembly, filters, order, fingerprint, refresh."""

@@ -1,0 +1,180 @@
+"""Put the pool together: every known tool ends up in it or has a reason why not."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from pegboard.nearest import did_you_mean
+from pegboard.plugins.builtin import OWNERS, is_builtin
+from pegboard.plugins.features import Features
+from pegboard.pool.conflicts import settle
+from pegboard.pool.entries import Absent, Entry, Pool
+from pegboard.settings.layers import Notice, Settings
+from pegboard.settings.rules import bare_name, name_matches
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from typing import Any
+
+    Found = dict[str, Any]
+    IsEnabled = Callable[[Entry], str | None]
+
+
+def assemble(
+    plugins: Iterable[Found],
+    settings: Settings,
+    *,
+    dynamic: Sequence[tuple[Found, Found]] = (),
+    is_enabled: IsEnabled | None = None,
+    env: Mapping[str, str] | None = None,
+    version: int = 0,
+) -> Pool:
+    """The pool for these plugins and settings. `dynamic` are (record, plugin) pairs from sources at run time."""
+    plugins, features = list(plugins), Features(settings)
+    entries, absent = _offered(plugins, features)
+    entries += [Entry(record, plugin, "dynamic") for record, plugin in dynamic]
+    notices = settings.notices + features.refusals(plugins)
+    notices += features.unknown(plugins, [entry.name for entry in entries])
+    for keep in (_switched_on(features), _can_run(env or os.environ, is_enabled)):
+        entries, gone = _sift(entries, keep)
+        absent += gone
+    entries, gone, said = settle(entries, settings.get("prefer", {}))
+    absent, notices = absent + gone, notices + said
+    notices += _unknown_names(settings, entries, absent)
+    for keep in (_session(settings), _not_denied(settings)):
+        entries, gone = _sift(entries, keep)
+        absent += gone
+    absent += _not_installed(plugins, entries, absent, features)
+    return Pool(entries, absent, notices, version)
+
+
+
+def _sift(entries: list[Entry], keep: Callable[[Entry], tuple[str, str] | None]) -> tuple[list[Entry], list[Absent]]:
+    kept, absent = [], []
+    for entry in entries:
+        verdict = keep(entry)
+        if verdict is None:
+            kept.append(entry)
+        else:
+            absent.append(Absent(entry.name, entry.dist, entry.family, *verdict))
+    return kept, absent
+
+
+def _offered(plugins: list[Found], features: Features) -> tuple[list[Entry], list[Absent]]:
+    entries, absent = [], []
+    for plugin in plugins:
+        builtin = is_builtin(plugin["dist"], plugin["entry"])
+        scanned = plugin["scan"] or {"tools": [], "state": "unknown"}
+        names = [record["name"] for record in scanned["tools"]] or [
+            name for name, owner in OWNERS.items() if builtin and owner[1] == plugin["entry"]
+        ]
+        off = features.off(plugin)
+        if off:
+            absent += [Absent(name, plugin["dist"], plugin["family"], "features", off) for name in names]
+        elif scanned["state"] != "active":
+            reason = scanned.get("reason", "")
+            absent += [Absent(name, plugin["dist"], plugin["family"], "quarantine", reason) for name in names]
+        else:
+            for record in scanned["tools"]:
+                own = OWNERS.get(record["name"], ("", ""))[1] == plugin["entry"]
+                entries.append(Entry(record, plugin, "built-in" if builtin and own else "third-party"))
+    return entries, absent
+
+
+def _switched_on(features: Features) -> Callable[[Entry], tuple[str, str] | None]:
+    def keep(entry: Entry) -> tuple[str, str] | None:
+        plugin = {"family": entry.family, "entry": entry.entry, "dist": entry.dist}
+        off = features.tool_off(entry.name, plugin)
+        if entry.partition == "dynamic":
+            off = off or features.off(plugin)
+        return ("features", off) if off else None
+
+    return keep
+
+
+def _can_run(env: Mapping[str, str], is_enabled: IsEnabled | None) -> Callable[[Entry], tuple[str, str] | None]:
+    def keep(entry: Entry) -> tuple[str, str] | None:
+        platforms, binaries = entry.record["platforms"], entry.record["requires_binaries"]
+        if platforms and sys.platform not in platforms:
+            return "platform", f"{entry.name} works on {', '.join(platforms)}, and this is {sys.platform}."
+        for binary in binaries:
+            if not find_binary(binary, env):
+                return "missing-binary", missing_binary(entry.name, binary)
+        if entry.record["dynamic"] and is_enabled and (reason := is_enabled(entry)):
+            return "disabled-itself", reason
+        return None
+
+    return keep
+
+
+def missing_binary(tool: str, binary: str) -> str:
+    """The sentence about a program that is not there."""
+    return f"{tool} needs the program {binary!r}, which is not on PATH. Install it and try again."
+
+
+def find_binary(name: str, env: Mapping[str, str]) -> str | None:
+    """The program's path, by PATH; the working directory is never searched."""
+    folders = [""] if os.path.isabs(name) else [f for f in env.get("PATH", "").split(os.pathsep) if os.path.isabs(f)]
+    for folder in folders:
+        path = os.path.join(folder, name)
+        if os.path.isfile(path) and os.access(path, os.X_OK):
+            return path
+    return None
+
+
+def _session(settings: Settings) -> Callable[[Entry], tuple[str, str] | None]:
+    available, excluded = settings.get("availableTools"), settings.get("excludedTools", [])
+
+    def keep(entry: Entry) -> tuple[str, str] | None:
+        names = {entry.name, *entry.record["aliases"]}
+        if available is not None:
+            if names.isdisjoint(available):
+                source = settings.holders("availableTools")[0].source_of("availableTools")
+                return "session", f"{entry.name} is not in availableTools of {source}."
+        elif hit := names.intersection(excluded):
+            source = next(layer.source_of("excludedTools") for word, layer in settings.items("excludedTools") if word in hit)
+            return "session", f"{entry.name} is in excludedTools of {source}."
+        return None
+
+    return keep
+
+
+def _not_denied(settings: Settings) -> Callable[[Entry], tuple[str, str] | None]:
+    rules = [(bare_name(rule), rule, layer) for rule, layer in settings.items("permissions.deny")]
+
+    def keep(entry: Entry) -> tuple[str, str] | None:
+        for name, rule, layer in rules:
+            if name and any(name_matches(name, known) for known in (entry.name, *entry.record["aliases"])):
+                return "deny-rule", f"The rule {rule} in {layer.source_of('permissions.deny')} denies every call."
+        return None
+
+    return keep
+
+
+def _unknown_names(settings: Settings, entries: list[Entry], absent: list[Absent]) -> list[Notice]:
+    known = {name for entry in entries for name in (entry.name, *entry.record["aliases"])}
+    known |= {gone.name for gone in absent} | set(OWNERS)
+    return [
+        Notice(layer.source_of(key), f"{key}: there is no tool {name!r}.{did_you_mean(name, known)}")
+        for key in ("availableTools", "excludedTools")
+        for name, layer in settings.items(key)
+        if name not in known
+    ]
+
+
+def _not_installed(
+    plugins: list[Found], entries: list[Entry], absent: list[Absent], features: Features
+) -> list[Absent]:
+    """Built-in tools that nobody has installed, so that `why is it not here` has an answer for them too."""
+    here = {entry.name for entry in entries} | {gone.name for gone in absent}
+    found = {plugin["entry"] for plugin in plugins}
+    gone = []
+    for name, (dist, entry) in OWNERS.items():
+        if name not in here and entry not in found:
+            family = entry.partition(".")[0]
+            off = features.off({"dist": dist, "entry": entry, "family": family})
+            reason = off or f"{dist} is not installed."
+            gone.append(Absent(name, dist, family, "features" if off else "not-installed", reason))
+    return gone

@@ -1,0 +1,131 @@
+"""The pool: which tools there are for a request, in an order that keeps the provider's cache warm."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+PARTITIONS = ("built-in", "third-party", "dynamic")
+
+
+class Entry:
+    """One tool in the pool, as plain data. The tool itself may not be imported yet."""
+
+    __slots__ = ("deferred", "dist", "entry", "family", "overrides", "partition", "record", "version")
+
+    def __init__(self, record: dict[str, Any], plugin: dict[str, Any], partition: str) -> None:
+        self.record, self.partition = record, partition
+        self.dist, self.version = plugin["dist"], plugin["version"]
+        self.entry, self.family = plugin["entry"], plugin["family"]
+        self.overrides = plugin.get("overrides", False)
+        self.deferred = False
+
+    @property
+    def name(self) -> str:
+        """What the model calls."""
+        return self.record["name"]  # type: ignore[no-any-return]
+
+    @property
+    def definition(self) -> bytes:
+        """What the model sees, as canonical bytes."""
+        return self.record["definition"]  # type: ignore[no-any-return]
+
+    @property
+    def tokens(self) -> int:
+        """A fair guess of what the definition costs: four bytes a token."""
+        return -(-len(self.definition) // 4)
+
+    def row(self) -> dict[str, Any]:
+        """The entry for a listing."""
+        record = self.record
+        return {
+            "name": record["name"],
+            "state": "active",
+            "partition": self.partition,
+            "family": self.family,
+            "distribution": self.dist,
+            "version": self.version,
+            "entry": self.entry,
+            "aliases": record["aliases"],
+            "read_only": record["read_only"],
+            "concurrency_safe": record["concurrency_safe"],
+            "open_world": record["open_world"],
+            "destructive": record["destructive"],
+            "deferred": self.deferred,
+            "tokens": self.tokens,
+        }
+
+
+class Absent:
+    """A tool that is known but not in the pool, and which layer took it out."""
+
+    __slots__ = ("dist", "family", "layer", "name", "reason")
+
+    def __init__(self, name: str, dist: str, family: str, layer: str, reason: str) -> None:
+        self.name, self.dist, self.family, self.layer, self.reason = name, dist, family, layer, reason
+
+    def row(self) -> dict[str, Any]:
+        """The absent tool for a listing."""
+        return {
+            "name": self.name,
+            "state": "absent",
+            "layer": self.layer,
+            "reason": self.reason,
+            "family": self.family,
+            "distribution": self.dist,
+        }
+
+
+class Pool:
+    """The tools of one moment. Adding a later tool never changes a byte of an earlier partition."""
+
+    __slots__ = ("_by_name", "absent", "entries", "notices", "version")
+
+    def __init__(
+        self, entries: Sequence[Entry], absent: Sequence[Absent] = (), notices: Sequence[Any] = (), version: int = 0
+    ) -> None:
+        self.entries = sorted(entries, key=lambda entry: (PARTITIONS.index(entry.partition), entry.name))
+        self.absent = sorted(absent, key=lambda gone: (gone.name, gone.dist))
+        self.notices = list(notices)
+        self.version = version
+        self._by_name = {alias: entry for entry in reversed(self.entries) for alias in entry.record["aliases"]}
+        self._by_name |= {entry.name: entry for entry in self.entries}
+
+    def get(self, name: str) -> Entry | None:
+        """The entry with this name or alias. Deferred tools can be called too."""
+        return self._by_name.get(name)
+
+    @property
+    def names(self) -> list[str]:
+        """The names of all tools that can be called, in pool order."""
+        return [entry.name for entry in self.entries]
+
+    def listed(self, loaded: frozenset[str] = frozenset()) -> list[Entry]:
+        """What the model sees: everything but deferred tools that were not fetched yet."""
+        return [entry for entry in self.entries if not entry.deferred or entry.name in loaded]
+
+    def request_bytes(self, loaded: frozenset[str] = frozenset()) -> bytes:
+        """The list of definitions as it goes into a request; the same in every process and under every hash seed."""
+        return b"[" + b",".join(entry.definition for entry in self.listed(loaded)) + b"]"
+
+    @property
+    def fingerprint(self) -> str:
+        """A name for exactly this list of definitions."""
+        from hashlib import sha256
+
+        return sha256(self.request_bytes()).hexdigest()
+
+    def cache_breakpoints(self, loaded: frozenset[str] = frozenset()) -> list[int]:
+        """The positions in the list after which a provider may cache: end of the built-ins, end of all."""
+        partitions = [entry.partition for entry in self.listed(loaded)]
+        ends = {len(partitions) - 1} if partitions else set()
+        if "built-in" in partitions:
+            ends.add(partitions.count("built-in") - 1)
+        return sorted(ends)
+
+    def why_absent(self, name: str) -> str:
+        """Why this tool is not here."""
+        reasons = [gone.reason for gone in self.absent if gone.name == name]
+        return " ".join(reasons) or f"No installed plugin brings a tool named {name}."
