@@ -57,9 +57,9 @@ class Board:
         for plugin in self._enabled():
             if not set(plugin["scan"]["hooks"]) <= TOOLS_ONLY:
                 self._hang(self._load(plugin))
-        for number, plugin in enumerate(plugins):
-            check_hooks(plugin)
-            self._register(plugin, f"application:{number}", (2, "", str(number)))
+        for number, given in enumerate(plugins):
+            check_hooks(given)
+            self._register(given, f"application:{number}", (2, "", str(number)))
         self.hooks = BoundHooks(self._manager, lambda name: self._ranks[name])
         own = [tool for register in self._application_tools() for tool in register()]
         self._sources = Sources(
@@ -111,7 +111,7 @@ class Board:
         return ready
 
     def refresh(self) -> Pool:
-        """Ask changed sources again and rebuild the pool if anything moved; a failing source keeps its last good tools."""
+        """Ask changed sources again and rebuild the pool if anything moved. A failing source keeps its last good tools."""
         if not self._sources.poll(self.hooks.emit) and self.pool.version:
             return self.pool
         before = {entry.name: entry.definition for entry in self.pool.entries}

@@ -89,7 +89,7 @@ class Context:
         if self.on_progress:
             self.on_progress(Progress(message, data))
 
-    async def call(self, name: str, input: JSON) -> Result:  # noqa: A002 - the word of the wire format
+    async def call(self, name: str, input: JSON) -> Result:
         """Call another tool through the whole pipeline: it is validated and permitted like any other call."""
         if self.gate is None:
             raise ToolError("This host does not let a tool call another tool.", code="unsupported")

@@ -19,10 +19,10 @@ from pegboard.calls import Block, Decision, Document, Image, Text
 from pegboard.context import Change, Context
 from pegboard.inputs import Input, canonical, paths_of
 from pegboard.schemas import schema_of
-from pegboard.sentences import shown
+from pegboard.wording import shown
 
 API = (1, 0)
-"""The version of this contract. A plugin names the version it was written for; the same major with an equal or higher minor fits."""
+"""The version of this contract. A plugin fits if it was written for the same major and no higher minor version."""
 
 NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
@@ -79,7 +79,7 @@ Returns: TypeAlias = O | Output[O] | Coroutine[Any, Any, O | Output[O]]
 
 
 class Tool(ABC, Generic[I, O]):
-    """Something a model can call. Every member but `call` has a default that is safe for an author who thinks of nothing."""
+    """Something a model can call. Every member but `call` has a default that is safe for an author in a hurry."""
 
     name: str
     prompt: str
@@ -148,7 +148,11 @@ class Tool(ABC, Generic[I, O]):
         """What the model reads of a value: text as it is, everything else as JSON, unless you word it yourself."""
         if isinstance(value, (str, Text, Image, Document)):
             return value
-        if isinstance(value, (list, tuple)) and value and all(isinstance(item, (Text, Image, Document)) for item in value):
+        if (
+            isinstance(value, (list, tuple))
+            and value
+            and all(isinstance(item, (Text, Image, Document)) for item in value)
+        ):
             return value
         return to_json(value, fallback=str).decode()
 
@@ -251,7 +255,9 @@ def _annotations(act: Callable[..., Any]) -> tuple[Any, Any]:
     parameters = list(inspect.signature(act).parameters)
     hints = typing.get_type_hints(act)
     if len(parameters) != 2:
-        raise TypeError(f"{act.__name__} must take two parameters, the input and the context: (args: MyInput, ctx: Context).")
+        raise TypeError(
+            f"{act.__name__} must take two parameters, the input and the context: (args: MyInput, ctx: Context)."
+        )
     given = hints.get(parameters[0])
     if not (isinstance(given, type) and issubclass(given, Input)):
         raise TypeError(f"{act.__name__}: annotate {parameters[0]!r} with a subclass of pegboard.Input, got {given!r}.")

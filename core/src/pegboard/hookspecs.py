@@ -106,7 +106,7 @@ class Hooks:
 
     @_spec
     def edit_definition(self, definition: dict[str, Any], profile: Profile) -> dict[str, Any] | None:
-        """Change what the model sees of a tool.
+        r"""Change what the model sees of a tool.
 
         Called for each tool, once per pool version and model profile. Chained: each plugin gets what the one before
         it returned; None changes nothing. The name must stay. May not await.
@@ -119,7 +119,7 @@ class Hooks:
             @hookimpl
             def edit_definition(definition, profile):
                 if profile.model.startswith("small-"):
-                    return {**definition, "description": definition["description"].split("\\n")[0]}
+                    return {**definition, "description": definition["description"].split("\n")[0]}
         """
 
     @_spec
@@ -142,9 +142,7 @@ class Hooks:
         """
 
     @_spec
-    def before_call(
-        self, call: Call, args: Input, ctx: Context
-    ) -> Before | None | Awaitable[Before | None]:
+    def before_call(self, call: Call, args: Input, ctx: Context) -> Before | None | Awaitable[Before | None]:
         """Look at a call before it is permitted; rewrite its input, or have a say.
 
         Called for each call. Chained: the next plugin sees the input the one before it left. A rewritten input is
@@ -184,9 +182,7 @@ class Hooks:
         """
 
     @_spec
-    def classify_call(
-        self, tool: AnyTool, args: Input, ctx: Context
-    ) -> Decision | None | Awaitable[Decision | None]:
+    def classify_call(self, tool: AnyTool, args: Input, ctx: Context) -> Decision | None | Awaitable[Decision | None]:
         """Judge a call that nobody else has an opinion on.
 
         Called only in the mode `auto`, as the last and most expensive step. The strictest answer counts; None,
@@ -260,9 +256,7 @@ class Hooks:
         """
 
     @_spec
-    def after_call(
-        self, call: Call, value: Any, ctx: Context
-    ) -> After | None | Awaitable[After | None]:
+    def after_call(self, call: Call, value: Any, ctx: Context) -> After | None | Awaitable[After | None]:
         """Look at what a tool returned; replace it, or add a remark for the model.
 
         Called for each call that ran. Chained: the next plugin sees the value the one before it left. A replaced

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,12 @@ class Input(BaseModel):
     """What the model sends. Unknown keys are refused; a docstring under a field is its description."""
 
     model_config = ConfigDict(
-        extra="forbid", frozen=True, strict=True, use_attribute_docstrings=True, defer_build=True, hide_input_in_errors=True
+        extra="forbid",
+        frozen=True,
+        strict=True,
+        use_attribute_docstrings=True,
+        defer_build=True,
+        hide_input_in_errors=True,
     )
 
 
@@ -102,9 +107,8 @@ def _drop_absent(model: type[Input], data: dict[str, Any]) -> list[str]:
     notes = []
     for name, field in model.model_fields.items():
         key = field.alias or name
-        if not field.is_required() and key in data and data[key] in ABSENT:
-            if data.pop(key) is not None:
-                notes.append(f"{key}: taken as absent")
+        if not field.is_required() and key in data and data[key] in ABSENT and data.pop(key) is not None:
+            notes.append(f"{key}: taken as absent")
     return notes
 
 
@@ -128,13 +132,14 @@ def _repair(data: dict[str, Any], error: ValidationError) -> list[str]:
     return notes
 
 
-def _holder(data: Any, loc: tuple[int | str, ...]) -> tuple[Any, int | str] | None:
+def _holder(data: Any, loc: tuple[Any, ...]) -> tuple[Any, Any] | None:
     """Where in the data an error sits; steps that only name a member of a union are passed over."""
-    holder, key = None, None
+    found = None
     for step in loc:
-        if isinstance(data, dict) and step in data or isinstance(data, list) and isinstance(step, int) and step < len(data):
-            holder, key, data = data, step, data[step]
-    return None if holder is None or key is None else (holder, key)
+        in_list = isinstance(data, list) and isinstance(step, int) and step < len(data)
+        if in_list or (isinstance(data, dict) and step in data):
+            found, data = (data, step), data[step]
+    return found
 
 
 INTEGER = re.compile(r"\s*-?\d{1,18}\s*", re.ASCII)
@@ -174,7 +179,7 @@ def _walk(value: object) -> Iterator[Path]:
             yield from _walk(item)
 
 
-@lru_cache(maxsize=None)
+@cache
 def _path_fields(model: type[BaseModel]) -> tuple[tuple[str, str], ...]:
     """The fields that can hold a path; the rest are never walked on the way of a call."""
     scalars = (str, int, float, bool, bytes, type(None))

@@ -30,7 +30,9 @@ def _tidy(node: Any, definitions: dict[str, Any], path: tuple[str, ...]) -> Any:
         name = node["$ref"].rsplit("/", 1)[-1]
         if name in path or _is_recursive(name, definitions):
             return node
-        return _tidy({**definitions[name], **{k: v for k, v in node.items() if k != "$ref"}}, definitions, (*path, name))
+        return _tidy(
+            {**definitions[name], **{k: v for k, v in node.items() if k != "$ref"}}, definitions, (*path, name)
+        )
     made = {key: value for key, value in node.items() if key not in NOISE}
     for key in MAPS:
         if isinstance(made.get(key), dict):

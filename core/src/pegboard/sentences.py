@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 from pegboard.nearest import did_you_mean
+from pegboard.wording import shown
 
 if TYPE_CHECKING:
     from pydantic import BaseModel, ValidationError
@@ -26,7 +26,7 @@ WANTED = {
 
 
 def explain(tool: str, model: type[BaseModel], error: ValidationError) -> str:
-    """`Read: offset must be 1 or more, got 0. Read has no argument 'lines'; did you mean 'limit'?`"""
+    """Such as `Read: offset must be 1 or more, got 0. Read has no argument 'lines'; did you mean 'limit'?`."""
     faults = error.errors(include_url=False)
     sentences = list(dict.fromkeys(_sentence(tool, model, fault) for fault in faults))
     if len(sentences) > MOST:
@@ -75,11 +75,3 @@ def _where(loc: tuple[int | str, ...]) -> str:
         text += f"[{step}]" if isinstance(step, int) else f".{step}" if text else str(step)
     return text or "the input"
 
-
-def shown(value: object) -> str:
-    """A value as the model wrote it, cut to a glance."""
-    try:
-        text = json.dumps(value, ensure_ascii=False)
-    except (TypeError, ValueError):
-        text = repr(value)
-    return text if len(text) <= 60 else text[:57] + "..."

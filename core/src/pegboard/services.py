@@ -52,12 +52,18 @@ class ProcessSpec:
     argv: tuple[str, ...]
     cwd: Path
     env: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """Variables on top of the host's scrubbed environment. Hooks see, and may change, the whole environment here."""
     writable: tuple[Path, ...] = ()
     """Folders the process may write to; a sandbox refuses the rest."""
     network: bool = True
     stdin: bytes | None = field(default=None, repr=False)
+    """What the process reads; None is an empty input."""
     timeout: float | None = None
+    """Seconds until the whole tree is ended."""
     max_output_bytes: int = 5_000_000_000
+    """A process that writes more is ended with all it started."""
+    keep_output: bool = True
+    """False when the callbacks are all that is wanted: no file is written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,11 +71,18 @@ class ProcessExit:
     """How a process ended."""
 
     code: int | None
+    """The exit code; None when a signal ended it."""
     signal: str = ""
+    """The name of the signal that ended it, such as SIGKILL."""
     timed_out: bool = False
     output: Path | None = None
-    """Standard output and error in the order in which they were written."""
+    """The file with standard output and error in the order in which they were written."""
     output_bytes: int = 0
+    """How much the process wrote to its output and was kept."""
+    truncated: bool = False
+    """True when output is missing: it passed `max_output_bytes`, or `output_error` says why."""
+    output_error: str = ""
+    """Why the output file could not be written, such as a full disk; the process itself was left alone."""
 
 
 class Process(Protocol):
@@ -77,23 +90,40 @@ class Process(Protocol):
 
     @property
     def pid(self) -> int:
-        """The id of the process; it leads its own group."""
+        """The id of the process; it leads its own session and group."""
+
+    @property
+    def output(self) -> Path | None:
+        """The file that grows with its output, known from the start; None when no file is kept."""
 
     async def wait(self) -> ProcessExit:
-        """Wait until the process itself has ended, even if a grandchild still holds its output."""
+        """Wait until the process itself has ended, even if a grandchild still holds its output.
+
+        Cancelling the wait leaves the process alone, so a caller may give up waiting and come back later.
+        """
 
     async def kill(self) -> None:
-        """End the process and all that it started; returns when none is left."""
+        """End the process and all that it started, also what outlived it; returns when none is left."""
+
+
+OnBytes = Callable[[bytes], None]
 
 
 class Processes(Protocol):
-    """Starts processes in their own group, with a scrubbed environment and capped output."""
+    """Starts processes in their own session, with a scrubbed environment and capped output."""
 
-    async def start(self, spec: ProcessSpec, *, on_output: Callable[[bytes], None] | None = None) -> Process:
-        """Start a process after every `wrap_process` hook has had its say."""
+    async def start(
+        self, spec: ProcessSpec, *, on_output: OnBytes | None = None, on_error: OnBytes | None = None
+    ) -> Process:
+        """Start a process after every `wrap_process` hook has had its say; it runs until it ends or the session does.
 
-    async def run(self, spec: ProcessSpec, *, on_output: Callable[[bytes], None] | None = None) -> ProcessExit:
-        """Start, wait and clean up; cancelling ends the whole tree."""
+        With `on_error`, standard error goes there and nowhere else; without, it is part of the output.
+        """
+
+    async def run(
+        self, spec: ProcessSpec, *, on_output: OnBytes | None = None, on_error: OnBytes | None = None
+    ) -> ProcessExit:
+        """Start, wait and clean up: nothing that the process started is left. Cancelling ends the whole tree."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +133,22 @@ class Task:
     id: str
     name: str
     state: str
+    """`running`, `done`, `failed` or `stopped`."""
     output: Path | None = None
+    value: object = None
+    """What the work returned, once it is done."""
+    error: str = ""
+    """Why it failed, as a sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class TaskText:
+    """A piece of a task's output, and where the next piece begins."""
+
+    text: str
+    next_offset: int
+    size: int
+    """How many bytes of output there are by now."""
 
 
 class Background(Protocol):
@@ -117,6 +162,12 @@ class Background(Protocol):
 
     def get(self, task_id: str) -> Task | None:
         """One piece of work by its id."""
+
+    def read(self, task_id: str, offset: int = 0, limit: int = 30_000) -> TaskText:
+        """Up to `limit` bytes of output from a byte offset, never cut inside a character."""
+
+    async def wait(self, task_id: str) -> Task:
+        """Wait for the work to end; cancelling the wait leaves the work alone."""
 
     async def stop(self, task_id: str) -> Task:
         """Cancel the work and wait for it to end."""

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from pegboard.wording import shown
+
 
 class Key:
-    """One setting. `merge` is how several layers combine; `needs_trust` keeps a cloned repository from loosening anything."""
+    """One setting. `merge` says how layers combine; `needs_trust` keeps a cloned repository from loosening anything."""
 
     __slots__ = ("doc", "kind", "merge", "needs_trust", "variable")
 
@@ -41,7 +43,9 @@ KEYS = {
         "Load no third-party tool plugins, to find out whether one of them is the trouble.",
         variable="PEGBOARD_SAFE_MODE",
     ),
-    "permissions.deny": Key("strings", "union", "Rules for calls that must not run. A bare tool name also hides the tool."),
+    "permissions.deny": Key(
+        "strings", "union", "Rules for calls that must not run. A bare tool name also hides the tool."
+    ),
     "permissions.ask": Key("strings", "union", "Rules for calls that a person has to approve."),
     "permissions.allow": Key("strings", "union", "Rules for calls that run without asking.", needs_trust=True),
 }
@@ -64,10 +68,3 @@ def misfit(name: str, value: object) -> str | None:
     if kind == "map" and not (isinstance(value, dict) and all(isinstance(item, str) for item in value.values())):
         return f"{name} must be an object with string values, got {shown(value)}."
     return None
-
-
-def shown(value: object) -> str:
-    import json
-
-    text = json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= 60 else text[:57] + "..."

@@ -1,0 +1,124 @@
+"""`pegboard call`: one call through the whole pipeline."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from pegboard_cli import options, output
+from pegboard_cli.main import DENIED, FAILED, OK, USAGE
+
+if TYPE_CHECKING:
+    from pegboard import Result
+
+EXAMPLES = """\
+  pegboard call Read file_path=README.md limit=3
+  pegboard call Read '{"file_path": "README.md"}' --json
+  echo '{"file_path": "README.md"}' | pegboard call Read -
+  pegboard call Write file_path=a.txt content=hello --yes
+
+key=value is text (numbers and true/false are understood), key:=JSON is JSON, - reads JSON from stdin.
+"""
+
+
+def run(words: list[str]) -> int:
+    """The command."""
+    parser = options.parser("call", "Call one tool through the whole pipeline.", EXAMPLES)
+    options.listing(parser)
+    parser.add_argument("--yes", action="store_true", help="answer yes where a person would be asked")
+    parser.add_argument("name", metavar="NAME", help="the tool")
+    parser.add_argument("arguments", nargs="*", metavar="JSON | key=value", help="its input")
+    given = parser.parse_args(words)
+    settings = options.settings_for(given)
+    options.warn(settings, settings.notices)
+    settings.require_sound()
+    arguments = parse_arguments(given.arguments, parser)
+
+    import anyio
+
+    from pegboard import Board, Call
+    from pegboard_cli.asking import Answer
+
+    board = Board.load(settings=settings, plugins=[Answer(given.yes)])
+    result = anyio.run(board.dispatch, Call("call", given.name, arguments))
+    if isinstance(arguments, dict):
+        result = replace(result, notes=())  # Typed as text on purpose: reading numbers out of it is no news.
+    return present(result, as_json=given.json)
+
+
+def parse_arguments(words: list[str], parser: Any) -> str | dict[str, Any]:
+    """The input as it was typed: JSON text goes through untouched, so that its faults are named by the tool."""
+    if words == ["-"]:
+        return sys.stdin.buffer.read().decode("utf-8", "replace")
+    if len(words) == 1 and words[0].lstrip()[:1] in ("{", "["):
+        return words[0]
+    made: dict[str, Any] = {}
+    for word in words:
+        key, equals, value = word.partition("=")
+        if not equals:
+            parser.error(f"expected JSON or key=value, got {word!r}")
+        if key.endswith(":"):
+            try:
+                made[key[:-1]] = json.loads(value)
+            except (ValueError, RecursionError) as error:
+                parser.error(f"{key[:-1]}: not valid JSON: {error}")
+        else:
+            made[key] = value
+    return made
+
+
+def present(result: Result, *, as_json: bool) -> int:
+    """Show the result; the exit code says how it went."""
+    if as_json:
+        output.print_json(as_data(result))
+    elif result.is_error:
+        sys.stderr.write(f"pegboard: {result.text}\n")
+    else:
+        for note in result.notes:
+            sys.stderr.write(f"pegboard: note: {note}\n")
+        for block in as_data(result)["content"]:
+            text = block.get("text") or f"[{block['type']}, {block['media_type']}, {block['bytes']} bytes]"
+            sys.stdout.write(output.printable(text) + "\n")
+    if not result.is_error:
+        return OK
+    denied = result.decision is not None and result.decision.word != "allow"
+    return (
+        DENIED if denied else USAGE if result.code in ("invalid_input", "not_found") and not result.decision else FAILED
+    )
+
+
+def as_data(result: Result) -> dict[str, Any]:
+    """The result as plain data."""
+    import base64
+
+    from pydantic_core import to_jsonable_python
+
+    from pegboard import Text
+
+    content: list[dict[str, Any]] = []
+    for block in result.content:
+        if isinstance(block, Text):
+            content.append({"type": "text", "text": block.text})
+        else:
+            data = base64.b64encode(block.data).decode()
+            kind = type(block).__name__.lower()
+            content.append({"type": kind, "media_type": block.media_type, "bytes": len(block.data), "data": data})
+    decision = result.decision
+    return {
+        "name": result.name,
+        "is_error": result.is_error,
+        "code": result.code,
+        "content": content,
+        "value": to_jsonable_python(result.value, fallback=str),
+        "decision": decision
+        and {
+            "decision": decision.word,
+            "layer": decision.layer,
+            "rule": decision.rule,
+            "source": decision.source,
+            "reason": decision.reason,
+        },
+        "notes": list(result.notes),
+    }

@@ -1,0 +1,62 @@
+"""Help, the version, and commands that other distributions bring."""
+
+from __future__ import annotations
+
+import sys
+
+from pegboard_cli.main import COMMANDS, OK, USAGE
+
+EXAMPLES = """\
+examples:
+  pegboard tools                              what is on the board
+  pegboard call Read file_path=README.md      call a tool
+  pegboard tools --all                        what is absent, and why
+
+Every command has --help with examples, and every listing has --json.
+"""
+
+
+def show_help() -> int:
+    """`pegboard --help`."""
+    lines = ["usage: pegboard COMMAND [OPTIONS]", "", "The place where an LLM agent's tools hang.", "", "commands:"]
+    foreign = {command["name"]: f"from {command['dist']}" for command in foreign_commands()}
+    both = {**foreign, **COMMANDS}
+    width = max(map(len, both))
+    lines += [f"  {name:<{width}}  {what}" for name, what in both.items()]
+    sys.stdout.write("\n".join([*lines, "", EXAMPLES]))
+    return OK
+
+
+def show_version() -> int:
+    """`pegboard --version`."""
+    from importlib.metadata import version
+
+    sys.stdout.write(f"pegboard {version('pegboard-cli')} (core {version('pegboard-core')})\n")
+    return OK
+
+
+def foreign_commands() -> list[dict[str, str]]:
+    """Commands of other distributions, from the entry-point group `pegboard.commands`; nothing is imported."""
+    from pegboard.plugins import index
+
+    found: list[dict[str, str]] = index.load(lambda plugin: False)["commands"]
+    return [command for command in found if command["name"] not in COMMANDS]
+
+
+def run_foreign(name: str, words: list[str]) -> int:
+    """Run a command that another distribution brings, or say that there is none."""
+    owners = [command for command in foreign_commands() if command["name"] == name]
+    if len(owners) > 1:
+        both = " and ".join(owner["dist"] for owner in owners)
+        sys.stderr.write(f"pegboard: {both} both bring the command {name!r}. Uninstall one of them.\n")
+        return USAGE
+    if not owners:
+        from pegboard.nearest import did_you_mean
+
+        hint = did_you_mean(name, COMMANDS) or " See pegboard --help."
+        sys.stderr.write(f"pegboard: there is no command {name!r}.{hint}\n")
+        return USAGE
+    from importlib import import_module
+
+    module, _, attribute = owners[0]["value"].partition(":")
+    return int(getattr(import_module(module), attribute or "run")(words) or 0)

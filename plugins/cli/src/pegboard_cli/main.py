@@ -1,0 +1,91 @@
+"""Find the command, run it, turn every failure into one or two sentences and an exit code."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from pegboard.errors import DefinitionError, PegboardError, PluginError, SettingsError, ToolError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+OK, FAILED, USAGE, DENIED, ASKS, PROVIDER, INTERRUPTED = 0, 1, 2, 3, 4, 5, 130
+
+COMMANDS = {
+    "tools": "the tools on the board, and why others are absent",
+    "call": "call one tool through the whole pipeline",
+    "plugins": "installed plugins, their state and the reason",
+    "features": "tool families: on or off, and who said so",
+    "settings": "effective settings and where each comes from",
+    "doctor": "look for problems in this environment",
+    "completion": "shell completion for bash, zsh or fish",
+}
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run `pegboard`. Returns the exit code."""
+    words = list(sys.argv[1:] if argv is None else argv)
+    _leave_the_working_directory()
+    debug = "--debug" in words or os.environ.get("PEGBOARD_DEBUG") == "1"
+    try:
+        return _run([word for word in words if word != "--debug"])
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # Or the interpreter complains on its way out.
+        return OK
+    except (SettingsError, PluginError, DefinitionError) as error:
+        return _complain(error, USAGE, debug)
+    except ToolError as error:
+        return _complain(error, FAILED, debug)
+    except PegboardError as error:
+        return _complain(error, FAILED, debug)
+    except OSError as error:
+        return _complain(error, FAILED, debug)
+
+
+def _run(words: list[str]) -> int:
+    name = words[0] if words else "--help"
+    if name in ("-h", "--help", "help"):
+        from pegboard_cli.help import show_help
+
+        return show_help()
+    if name in ("-V", "--version"):
+        from pegboard_cli.help import show_version
+
+        return show_version()
+    if name in COMMANDS:
+        module = __import__(f"pegboard_cli.{name}_command", fromlist=["run"])
+        return int(module.run(words[1:]))
+    if name == "__complete":
+        from pegboard_cli.completion_command import complete
+
+        return complete(words[1:])
+    from pegboard_cli.help import run_foreign
+
+    return run_foreign(name, words[1:])
+
+
+def _leave_the_working_directory() -> None:
+    """Under `python -m` the folder one stands in is on the path; nothing in it may pose as one of our modules."""
+    here = {os.getcwd(), os.path.realpath(os.getcwd())} if _has_working_directory() else set()
+    sys.path[:] = [place for place in sys.path if place and os.path.abspath(place) not in here]
+
+
+def _has_working_directory() -> bool:
+    try:
+        os.getcwd()
+    except FileNotFoundError:
+        return False
+    return True
+
+
+def _complain(error: BaseException, code: int, debug: bool) -> int:
+    if debug:
+        import traceback
+
+        traceback.print_exception(error)
+    sys.stderr.write(f"pegboard: {error}\n")
+    return code

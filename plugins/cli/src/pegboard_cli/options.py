@@ -1,0 +1,70 @@
+"""What the commands share: their common options, and settings with the command line as a layer."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+
+from pegboard.settings import Settings, load
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
+def parser(name: str, what: str, examples: str) -> argparse.ArgumentParser:
+    """A parser for one command, with the options that every command has."""
+    made = argparse.ArgumentParser(
+        prog=f"pegboard {name}",
+        description=what,
+        epilog=f"examples:\n{examples}",
+        formatter_class=_wide,
+        allow_abbrev=False,
+    )
+    group = made.add_argument_group("what is on the board")
+    group.add_argument("--only", action="append", metavar="FAMILIES", help="use only these families (comma-separated)")
+    group.add_argument("--no-family", action="append", metavar="FAMILY", help="switch a family off")
+    group.add_argument("--no-tool", action="append", metavar="TOOL", help="switch a tool off")
+    group.add_argument("--settings", metavar="FILE", help="a further settings file")
+    made.add_argument("--cwd", metavar="DIR", help="work in this folder")
+    made.add_argument("--debug", action="store_true", help="show tracebacks")
+    return made
+
+
+def _wide(prog: str) -> argparse.HelpFormatter:
+    """A formatter that knows its width: left to itself it imports shutil (3 ms) for every option that is added."""
+    columns = os.environ.get("COLUMNS", "")
+    return argparse.RawDescriptionHelpFormatter(prog, width=int(columns) - 2 if columns.isdigit() else 100)
+
+
+def listing(made: argparse.ArgumentParser) -> None:
+    """The option that every listing has."""
+    made.add_argument("--json", action="store_true", help="JSON for programs")
+
+
+def settings_for(options: argparse.Namespace, **cli: Any) -> Settings:
+    """Settings with the options of the command line as their layer."""
+    if options.cwd and not os.path.isdir(options.cwd):
+        made = argparse.ArgumentParser(prog="pegboard")
+        made.error(f"--cwd: there is no folder {options.cwd!r}")
+    only = [words(given) for given in options.only or ()]
+    disable = words(",".join([*(options.no_family or ()), *(options.no_tool or ())]))
+    if disable:
+        cli["disable"] = disable
+    if only:
+        cli["only"] = [word for word in only[0] if all(word in other for other in only[1:])]
+    return load(options.cwd, cli=cli, settings_file=options.settings)
+
+
+def words(text: str) -> list[str]:
+    """`a, b` as a list."""
+    return [word.strip() for word in text.split(",") if word.strip()]
+
+
+def warn(settings: Settings, notices: list[Any] | None = None) -> None:
+    """Say on stderr what is wrong or odd; commands that only list go on."""
+    seen = [f"error: {problem}" for problem in settings.problems]
+    seen += [f"warning: {notice}" for notice in (settings.notices if notices is None else notices)]
+    for line in dict.fromkeys(seen):
+        sys.stderr.write(f"pegboard: {line}\n")
