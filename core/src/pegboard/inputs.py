@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -44,7 +44,7 @@ def validate(tool: str, model: type[Input], raw: str | bytes | JSON) -> tuple[In
     text = raw if isinstance(raw, (str, bytes)) else _encode(tool, raw)
     if not _suspicious(text):
         try:
-            return model.__pydantic_validator__.validate_json(text), ()
+            return model.__pydantic_validator__.validate_json(text, strict=True), ()
         except ValidationError:
             pass
     return _with_good_will(tool, model, text)
@@ -66,7 +66,7 @@ def _suspicious(text: str | bytes) -> bool:
 def _with_good_will(tool: str, model: type[Input], text: str | bytes) -> tuple[Input, tuple[str, ...]]:
     data = _parse(tool, text)
     notes = _drop_absent(model, data)
-    check = model.__pydantic_validator__.validate_json
+    check = partial(model.__pydantic_validator__.validate_json, strict=True)  # Nested models are strict too.
     try:
         args = check(to_json(data))
     except ValidationError as error:

@@ -7,14 +7,23 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 
+CLOSE = 0.6
+
+
 def nearest(word: str, choices: Iterable[str], limit: int = 1) -> list[str]:
     """The choices that look most like `word`, best first; none when nothing comes close."""
-    from rapidfuzz import fuzz, process, utils  # 46 ms, and only a mistake needs it
+    from rapidfuzz import fuzz, utils  # 46 ms, and only a mistake needs it
+    from rapidfuzz.distance import JaroWinkler
 
-    found = process.extract(
-        word, list(choices), scorer=fuzz.WRatio, processor=utils.default_process, limit=limit, score_cutoff=60
+    def alike(choice: str) -> float:
+        """Letters in common, or a common beginning: `limt` and `lines` should both find `limit`."""
+        a, b = utils.default_process(word), utils.default_process(choice)
+        return max(fuzz.WRatio(a, b) / 100, JaroWinkler.similarity(a, b))
+
+    scored = sorted(
+        ((alike(choice), choice) for choice in dict.fromkeys(choices)), key=lambda pair: (-pair[0], pair[1])
     )
-    return [choice for choice, _, _ in found]
+    return [choice for score, choice in scored[:limit] if score >= CLOSE]
 
 
 def did_you_mean(word: str, choices: Iterable[str]) -> str:

@@ -43,14 +43,25 @@ KEYS = {
         "Load no third-party tool plugins, to find out whether one of them is the trouble.",
         variable="PEGBOARD_SAFE_MODE",
     ),
-    "permissions.deny": Key(
-        "strings", "union", "Rules for calls that must not run. A bare tool name also hides the tool."
+    "permissions.deny": Key("rules", "union", "Rules for calls that must not run. A bare tool name also hides the tool."),
+    "permissions.ask": Key("rules", "union", "Rules for calls that a person has to approve."),
+    "permissions.allow": Key("rules", "union", "Rules for calls that run without asking.", needs_trust=True),
+    "permissions.defaultMode": Key(
+        "mode", "first", "The permission mode that a session starts in.", needs_trust=True
     ),
-    "permissions.ask": Key("strings", "union", "Rules for calls that a person has to approve."),
-    "permissions.allow": Key("strings", "union", "Rules for calls that run without asking.", needs_trust=True),
+    "permissions.additionalDirectories": Key(
+        "strings", "union", "Further folders that tools may use like the working directory.", needs_trust=True
+    ),
+    "permissions.disableBypassPermissionsMode": Key(
+        "disable", "first", 'Set to "disable", nobody can use the mode bypassPermissions. Works from every layer.'
+    ),
+    "permissions.disableAutoMode": Key(
+        "disable", "first", 'Set to "disable", nobody can use the mode auto. Works from every layer.'
+    ),
 }
 """The table that `pegboard settings`, the reference and the check of unknown keys share."""
 
+MODES = ("default", "manual", "acceptEdits", "plan", "auto", "dontAsk", "bypassPermissions")
 GROUPS = {name.split(".")[0] for name in KEYS if "." in name}
 VARIABLES = {key.variable: name for name, key in KEYS.items() if key.variable}
 
@@ -67,4 +78,30 @@ def misfit(name: str, value: object) -> str | None:
             return f"{name} is empty, so nothing would be left. Name at least one family, or remove {name}."
     if kind == "map" and not (isinstance(value, dict) and all(isinstance(item, str) for item in value.values())):
         return f"{name} must be an object with string values, got {shown(value)}."
+    if kind == "rules":
+        return _misfit_rules(name, value)
+    if kind == "mode" and value not in MODES:
+        return f"{name} must be one of {', '.join(MODES)}, got {shown(value)}."
+    if kind == "disable" and value != "disable":
+        return f'{name} must be "disable" or be left out, got {shown(value)}.'
+    return None
+
+
+RULE_FIELDS = ("rule", "match", "not_match")
+
+
+def _misfit_rules(name: str, value: object) -> str | None:
+    if not isinstance(value, list):
+        return f"{name} must be a list of rules, got {shown(value)}."
+    for item in value:
+        if isinstance(item, str):
+            continue
+        if not isinstance(item, dict) or not isinstance(item.get("rule"), str):
+            return f'{name} must hold rules: text, or objects with "rule", "match" and "not_match", got {shown(item)}.'
+        if unknown := [field for field in item if field not in RULE_FIELDS]:
+            return f"{name}: a rule has no field {unknown[0]!r}. It may have {', '.join(RULE_FIELDS)}."
+        for field in RULE_FIELDS[1:]:
+            examples = item.get(field, [])
+            if not isinstance(examples, list) or not all(isinstance(example, str) for example in examples):
+                return f"{name}: {field} must be a list of strings, got {shown(examples)}."
     return None

@@ -8,6 +8,7 @@ from pegboard.errors import SettingsError
 from pegboard.nearest import did_you_mean
 from pegboard.settings import places
 from pegboard.settings.keys import GROUPS, KEYS, VARIABLES, misfit
+from pegboard.settings.rules import rule_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,13 +22,14 @@ FROM_REPOSITORY = ("local", "project")
 class Layer:
     """The values of one source, under dotted names such as `permissions.deny`."""
 
-    __slots__ = ("name", "source", "sources", "values")
+    __slots__ = ("examples", "name", "source", "sources", "values")
 
     def __init__(
         self, name: str, source: str, values: dict[str, Any], sources: Mapping[str, str] | None = None
     ) -> None:
         self.name, self.source, self.values = name, source, values
         self.sources = sources or {}
+        self.examples: dict[str, list[Any]] = {}  # Rules as they were written, where some carry examples.
 
     def source_of(self, key: str) -> str:
         """The file or variable that holds this key."""
@@ -180,6 +182,7 @@ class _Reader:
 
     def take(self, layer: str, source: str, found: dict[str, Any], sources: Mapping[str, str] | None = None) -> None:
         values: dict[str, Any] = {}
+        examples: dict[str, list[Any]] = {}
         sources = sources or {}
         for key, value in flatten(found):
             place = sources.get(key, source)
@@ -191,9 +194,14 @@ class _Reader:
                     values[key] = []  # Doubt narrows: an unreadable choice leaves nothing, not everything.
             elif KEYS[key].needs_trust and layer in FROM_REPOSITORY and not self.trusted:
                 self.notices.append(Notice(place, f"{key} is not used: a repository may not loosen anything."))
+            elif KEYS[key].kind == "rules":
+                values[key] = [rule_text(item) for item in value]
+                examples[key] = value
             else:
                 values[key] = value
-        self.layers.append(Layer(layer, source, values, sources))
+        made = Layer(layer, source, values, sources)
+        made.examples = examples
+        self.layers.append(made)
 
 
 OTHER_VARIABLES = ("PEGBOARD_DEBUG",)

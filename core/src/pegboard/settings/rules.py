@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 BARE = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-*")
 
 
@@ -9,6 +13,21 @@ def bare_name(rule: str) -> str | None:
     """The tool name or name pattern of a rule that covers every call of a tool, or None for a narrower rule."""
     name = rule.strip().removesuffix("(*)")
     return name if name and set(name) <= BARE else None
+
+
+def rule_text(item: Any) -> str:
+    """The rule itself, of an item that is either a rule or an object with a rule and its examples."""
+    return str(item["rule"] if isinstance(item, dict) else item)
+
+
+def split_rule(rule: str) -> tuple[str, str | None] | None:
+    """The tool's name and what stands in the parentheses (None where there are none); None for a text that is no rule."""
+    name, opened, rest = rule.strip().partition("(")
+    name = name.strip()
+    if not name or not set(name) <= BARE or (opened and not rest.endswith(")")):
+        return None
+    specifier = rest[:-1].strip() if opened else None
+    return name, None if specifier == "*" else specifier
 
 
 def name_matches(pattern: str, name: str) -> bool:

@@ -56,7 +56,9 @@ class Read(Tool[ReadInput, ReadOutput]):
         shown = "\n".join(f"{number}\t{line}" for number, line in enumerate(value.lines, value.start_line))
         last = value.start_line + len(value.lines) - 1
         if last < value.total_lines:
-            shown += f"\n(PARTIAL: lines {value.start_line} to {last} of {value.total_lines}; go on with offset={last + 1}.)"
+            shown += (
+                f"\n(PARTIAL: lines {value.start_line} to {last} of {value.total_lines}; go on with offset={last + 1}.)"
+            )
         return shown
 
 

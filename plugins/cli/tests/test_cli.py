@@ -1,0 +1,259 @@
+"""The command line as a contract: exit codes, streams, JSON, and a clear sentence for every mistake."""
+
+import json
+import os
+import pty
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from pegboard_cli.main import COMMANDS
+
+LISTINGS = ["tools", "plugins", "features", "settings", "doctor"]
+
+
+@pytest.fixture
+def home(tmp_path):
+    (tmp_path / "work").mkdir()
+    (tmp_path / "home").mkdir()
+    return tmp_path / "home"
+
+
+@pytest.fixture
+def pegboard(tmp_path, home):
+    """Run the command in a folder and home of its own."""
+
+    def run(*words, env=None, stdin=None, cwd=None):
+        clean = {k: v for k, v in os.environ.items() if not k.startswith(("PEGBOARD_", "XDG_"))}
+        return subprocess.run(
+            [sys.executable, "-m", "pegboard_cli", *words],
+            capture_output=True,
+            text=True,
+            env={**clean, "HOME": str(home), **(env or {})},
+            cwd=cwd or tmp_path / "work",
+            input=stdin if stdin is not None else "",
+            timeout=60,
+        )
+
+    return run
+
+
+@pytest.fixture
+def note(tmp_path):
+    path = tmp_path / "work" / "note.txt"
+    path.write_text("one\ntwo\nthree\n")
+    return path
+
+
+@pytest.mark.parametrize("command", LISTINGS)
+def test_every_listing_speaks_json_and_plain_lines(pegboard, command):
+    done = pegboard(command, "--json")
+    assert done.returncode == 0, done.stderr
+    json.loads(done.stdout)
+    plain = pegboard(command)
+    assert plain.returncode == 0
+    assert plain.stdout
+    assert "\x1b" not in plain.stdout
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_has_help_with_an_example(pegboard, command):
+    done = pegboard(command, "--help")
+    assert done.returncode == 0
+    assert "examples:" in done.stdout
+    assert f"pegboard {command}" in done.stdout
+
+
+def test_help_names_every_command_and_version_names_the_core(pegboard):
+    text = pegboard("--help").stdout
+    assert all(command in text for command in COMMANDS)
+    assert pegboard().stdout == text
+    assert "core" in pegboard("--version").stdout
+
+
+def test_tools_show_owner_family_flags_and_size(pegboard):
+    [row] = [row for row in json.loads(pegboard("tools", "--json").stdout) if row["name"] == "Read"]
+    assert row["distribution"] == "pegboard-read"
+    assert (row["family"], row["partition"], row["read_only"], row["state"]) == ("files", "built-in", True, "active")
+    assert row["tokens"] > 50
+
+
+def test_tools_all_gives_a_reason_for_every_absent_tool(pegboard):
+    rows = json.loads(pegboard("tools", "--all", "--json", "--no-tool", "Read").stdout)
+    absent = {row["name"]: row for row in rows if row["state"] == "absent"}
+    assert absent["Read"]["reason"] == "Read is disabled by command line."
+    assert all(row["reason"] and row["layer"] for row in absent.values())
+
+
+def test_tools_request_prints_the_very_bytes_of_a_request(pegboard):
+    listed = json.loads(pegboard("tools", "--request").stdout)
+    assert "Read" in [definition["name"] for definition in listed]
+
+
+def test_tools_show_prints_prompt_and_schema(pegboard):
+    assert '"file_path"' in pegboard("tools", "show", "Read").stdout
+    shown = json.loads(pegboard("tools", "show", "Read", "--json").stdout)
+    assert shown["definition"]["input_schema"]["required"] == ["file_path"]
+    missing = pegboard("tools", "show", "Raed")
+    assert (missing.returncode, "Did you mean 'Read'?" in missing.stderr) == (2, True)
+    off = pegboard("tools", "show", "Read", "--no-family", "files")
+    assert "The family files is disabled by command line." in off.stderr
+
+
+def test_call_runs_a_tool_and_prints_what_the_model_would_read(pegboard, note):
+    done = pegboard("call", "Read", "file_path=note.txt", "limit=2")
+    assert done.returncode == 0
+    assert done.stdout.startswith("1\tone\n2\ttwo\n")
+    assert done.stderr == ""
+
+
+def test_call_takes_json_from_the_argument_and_from_stdin(pegboard, note):
+    given = json.dumps({"file_path": str(note), "limit": 1})
+    assert pegboard("call", "Read", given).stdout.startswith("1\tone")
+    assert pegboard("call", "Read", "-", stdin=given).stdout.startswith("1\tone")
+    assert pegboard("call", "Read", "file_path=note.txt", "limit:=1").stdout.startswith("1\tone")
+
+
+def test_call_json_carries_value_decision_and_content(pegboard, note):
+    data = json.loads(pegboard("call", "Read", "file_path=note.txt", "--json").stdout)
+    assert data["value"]["total_lines"] == 3
+    assert data["decision"]["decision"] == "allow"
+    assert data["content"][0]["text"].startswith("1\tone")
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (["call", "Raed", "{}"], 2, "There is no tool named 'Raed'. Did you mean Read?"),
+        (["call", "Read", "{}"], 2, "Read needs the argument 'file_path'."),
+        (["call", "Read", '{"file_path": '], 2, "not valid JSON: EOF while parsing a value at line 1 column 14"),
+        (["call", "Read", '{"file_path": 7}'], 2, "file_path must be text, got 7."),
+        (["call", "Read", '{"file_path": "a", "limt": 7}'], 2, "did you mean 'limit'?"),
+        (["call", "Read", '{"file_path": "a\\u0000b"}'], 2, "contains a NUL byte"),
+        (["call", "Read", "[1]"], 2, "must be a JSON object, got a list"),
+        (["call", "Read", "nonsense"], 2, "expected JSON or key=value, got 'nonsense'"),
+        (["call", "Read", "limit:={"], 2, "limit: not valid JSON"),
+        (["call", "Read", "file_path=nowhere.txt"], 1, "There is no file"),
+        (["call"], 2, "the following arguments are required: NAME"),
+        (["tools", "show"], 2, "show needs the name of a tool"),
+        (["tols"], 2, "there is no command 'tols'. Did you mean 'tools'?"),
+        (["tools", "--colour"], 2, "unrecognized arguments: --colour"),
+        (["tools", "--cwd", "nowhere"], 2, "there is no folder 'nowhere'"),
+        (["call", "Read", "file_path=a", "--settings", "nowhere.json"], 2, "There is no such settings file."),
+    ],
+)
+def test_every_mistake_gets_a_sentence_and_an_exit_code(pegboard, words, code, said):
+    done = pegboard(*words)
+    assert said in done.stderr
+    assert done.returncode == code
+    assert "Traceback" not in done.stderr
+    assert done.stdout == ""
+
+
+def test_huge_and_deep_input_is_answered_not_crashed(pegboard):
+    done = pegboard("call", "Read", "-", stdin=json.dumps({"file_path": "x" * 10_000_000}))
+    assert (done.returncode, "File name too long" in done.stderr) == (1, True)
+    done = pegboard("call", "Read", "-", stdin='{"file_path":' * 50_000)
+    assert (done.returncode, "recursion limit exceeded" in done.stderr) == (2, True)
+    done = pegboard("call", "Read", "-", stdin="\x00\x01\x02")
+    assert done.returncode == 2
+    assert all("Traceback" not in text for text in (done.stderr,))
+
+
+def test_a_denied_call_exits_with_three(pegboard, note, home):
+    (home / ".pegboard").mkdir()
+    (home / ".pegboard/settings.json").write_text('{"permissions": {"ask": ["Read"]}}')
+    done = pegboard("call", "Read", "file_path=note.txt")
+    assert done.returncode == 3
+    assert "Nobody was there to approve it." in done.stderr
+    assert pegboard("call", "Read", "file_path=note.txt", "--yes").returncode == 0
+
+
+def test_yes_never_answers_a_deny(pegboard, note, home):
+    (home / ".pegboard").mkdir()
+    (home / ".pegboard/settings.json").write_text('{"permissions": {"deny": ["Read"]}}')
+    done = pegboard("call", "Read", "file_path=note.txt", "--yes")
+    assert done.returncode != 0
+    assert "denies every call" in done.stderr
+
+
+def test_a_broken_settings_file_stops_what_acts_and_warns_what_lists(pegboard, note, home):
+    (home / ".pegboard").mkdir()
+    path = home / ".pegboard/settings.json"
+    path.write_text('{"disable": [}')
+    acted = pegboard("call", "Read", "file_path=note.txt")
+    assert acted.returncode == 2
+    assert f"{path}:1:14: This is not valid JSON" in acted.stderr
+    listed = pegboard("tools", "--json")
+    assert listed.returncode == 0
+    assert json.loads(listed.stdout)
+    assert f"error: {path}:1:14" in listed.stderr
+    doctor = pegboard("doctor", "--json")
+    assert doctor.returncode == 1
+    assert any(row["level"] == "error" and row["area"] == "settings" for row in json.loads(doctor.stdout))
+
+
+def test_settings_show_every_value_with_its_origin(pegboard, home):
+    (home / ".pegboard").mkdir()
+    (home / ".pegboard/settings.json").write_text('{"disable": ["web"], "colour": 1}')
+    done = pegboard("settings", "--json", env={"PEGBOARD_DISABLE": "shell"})
+    [row] = json.loads(done.stdout)["settings"]
+    assert row["value"] == ["shell", "web"]
+    assert [(said["layer"], Path(said["source"]).name) for said in row["from"]] == [
+        ("env", "PEGBOARD_DISABLE"),
+        ("user", "settings.json"),
+    ]
+    assert "There is no setting 'colour'" in done.stderr
+
+
+def test_features_say_who_switched_a_family_off(pegboard):
+    rows = json.loads(pegboard("features", "--json", env={"PEGBOARD_DISABLE": "shell"}).stdout)
+    shell = next(row for row in rows if row["family"] == "shell")
+    assert (shell["state"], shell["set_by"]) == ("off", "env")
+    assert "PEGBOARD_DISABLE" in shell["reason"]
+    unknown = pegboard("features", env={"PEGBOARD_DISABLE": "shel"})
+    assert "'shel' names no family, plugin, distribution or tool. Did you mean 'shell'?" in unknown.stderr
+
+
+def test_completion_offers_commands_tools_and_families(pegboard):
+    assert pegboard("__complete", "to").stdout == "tools\n"
+    assert "Read" in pegboard("__complete", "call", "").stdout.split()
+    assert "shell" in pegboard("__complete", "tools", "--no-family", "").stdout.split()
+    assert pegboard("__complete", "call", "--js").stdout == "--json\n"
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_scripts_are_printed(pegboard, shell):
+    assert "pegboard __complete" in pegboard("completion", shell).stdout
+
+
+def test_the_bash_script_completes(pegboard, tmp_path):
+    script = tmp_path / "completion.bash"
+    script.write_text(pegboard("completion", "bash").stdout)
+    (tmp_path / "pegboard").write_text(f'#!/bin/sh\nexec "{sys.executable}" -m pegboard_cli "$@"\n')
+    (tmp_path / "pegboard").chmod(0o755)
+    code = f'source {script}; COMP_WORDS=(pegboard to); COMP_CWORD=1; _pegboard; echo "${{COMPREPLY[@]}}"'
+    env = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}", "HOME": str(tmp_path)}
+    assert subprocess.run(["bash", "-c", code], capture_output=True, text=True, env=env).stdout == "tools\n"
+
+
+def test_a_closed_pipe_is_no_accident(pegboard, home):
+    code = f"{sys.executable} -m pegboard_cli tools --all --json | head -c 1"
+    done = subprocess.run(
+        ["bash", "-o", "pipefail", "-c", code], capture_output=True, env={**os.environ, "HOME": str(home)}
+    )
+    assert done.stderr == b""
+
+
+def test_a_terminal_gets_colour_and_no_control_characters(tmp_path, home, note):
+    note.write_text("\x1b[31mred\x07\n")
+    leader, follower = pty.openpty()
+    command = [sys.executable, "-m", "pegboard_cli", "call", "Read", f"file_path={note}"]
+    env = {**os.environ, "HOME": str(home), "TERM": "xterm"}
+    subprocess.run(command, stdout=follower, stdin=subprocess.DEVNULL, env=env, cwd=tmp_path, check=True)
+    shown = os.read(leader, 10_000).decode()
+    assert "\\x1b[31mred\\x07" in shown
+    os.close(leader)
+    os.close(follower)
