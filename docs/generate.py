@@ -1,0 +1,133 @@
+"""Write the reference from the code itself. `python docs/generate.py --check` fails when a page is out of date."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pegboard
+from pegboard.errors import CODES
+from pegboard.hookspecs import MAY_AWAIT, NAMES, Hooks
+from pegboard.settings import KEYS
+from pegboard_cli.main import COMMANDS
+
+HERE = Path(__file__).parent / "reference"
+HEAD = "<!-- Written by docs/generate.py; do not edit. -->\n\n"
+
+
+def hooks() -> str:
+    """Every hook in firing order."""
+    parts = ["# Hooks\n\n", inspect.cleandoc(inspect.getmodule(Hooks).__doc__).replace("Every hook", "All hooks"), "\n"]
+    for name in NAMES:
+        hook = getattr(Hooks, name)
+        text = inspect.getdoc(hook)
+        about, _, example = text.partition("Example::")
+        parameters = [p for p in inspect.signature(hook).parameters if p != "self"]
+        awaits = "may be `async def`" if name in MAY_AWAIT else "must be a plain `def`"
+        parts.append(f"\n## {name}\n\n`{name}({', '.join(parameters)})`, {awaits}.\n\n")
+        for line in about.strip().splitlines():
+            if line.startswith(":param "):
+                parameter, _, meaning = line.removeprefix(":param ").partition(": ")
+                line = f"- `{parameter}`: {meaning}"
+            parts.append(line + "\n")
+        parts.append(f"\n```python\n{inspect.cleandoc(example)}\n```\n")
+    return "".join(parts)
+
+
+def settings() -> str:
+    """Every setting."""
+    merges = {
+        "union": "all layers together",
+        "intersect": "what all layers agree on",
+        "first": "the strongest layer",
+        "merge": "all layers, the strongest wins for each name",
+    }
+    parts = [
+        "# Settings\n\n",
+        "Layers, strongest first: baked feature file, managed (`/etc/pegboard/settings.json` and `settings.d/*.json`), ",
+        "command line, environment, local (`.pegboard/settings.local.json`), project (`.pegboard/settings.json`), ",
+        "user (`~/.pegboard/settings.json`).\n",
+        "A key with a dot is nested in the file: `permissions.deny` is `{\"permissions\": {\"deny\": []}}`.\n\n",
+        "| setting | variable | layers combine to | from a repository | meaning |\n|---|---|---|---|---|\n",
+    ]
+    for name, key in KEYS.items():
+        variable = f"`{key.variable}`" if key.variable else ""
+        repo = "only when trusted" if key.needs_trust else "yes"
+        parts.append(f"| `{name}` | {variable} | {merges[key.merge]} | {repo} | {key.doc} |\n")
+    return "".join(parts)
+
+
+def command_line() -> str:
+    """The help of every command."""
+    parts = [
+        "# Command line\n\n",
+        "Exit codes: 0 ok · 1 tool error, or findings of `doctor` · 2 usage, unknown tool, invalid input, broken settings ",
+        "· 3 denied, also an ask that nobody answers · 4 ask (`why` only) · 5 provider failed · 130 interrupted.\n",
+    ]
+    for command in COMMANDS:
+        parts.append(f"\n## pegboard {command}\n\n```text\n{run(command, '--help').strip()}\n```\n")
+    return "".join(parts)
+
+
+def tools() -> str:
+    """Every built-in tool as the model sees it."""
+    parts = ["# Tools\n"]
+    for row in json.loads(run("tools", "--json")):
+        shown = json.loads(run("tools", "show", row["name"], "--json"))
+        definition = shown["definition"]
+        schema = json.dumps(definition["input_schema"], indent=2, ensure_ascii=False)
+        parts.append(f"\n## {row['name']}\n\n`{row['distribution']}`, entry point `{row['entry']}`, ")
+        parts.append(f"about {row['tokens']} tokens.\n\nThe model reads:\n\n```text\n{definition['description']}\n```\n\n")
+        parts.append(f"```json\n{schema}\n```\n")
+    return "".join(parts)
+
+
+def facade() -> str:
+    """Every public name and every error code."""
+    parts = ["# The library\n\n", "| name | what it is |\n|---|---|\n"]
+    for name in pegboard.__all__:
+        value = getattr(pegboard, name)
+        is_documented = inspect.isclass(value) or inspect.isfunction(value)
+        first = (inspect.getdoc(value) or "").splitlines()[0] if is_documented else ABOUT[name]
+        parts.append(f"| `{name}` | {first} |\n")
+    parts.append("\n## Error codes\n\n| code | what the model is told to do |\n|---|---|\n")
+    parts += [f"| `{code}` | {remedy} |\n" for code, remedy in CODES.items()]
+    return "".join(parts)
+
+
+ABOUT = {"API": "The version of the tool contract, (major, minor).", "Block": "Any kind of content: Text, Image, Document."}
+
+
+def run(*words: str) -> str:
+    """What the command prints in a home of its own."""
+    with tempfile.TemporaryDirectory() as home:
+        env = {"HOME": home, "PATH": os.environ.get("PATH", ""), "COLUMNS": "100"}
+        command = [sys.executable, "-m", "pegboard_cli", *words]
+        return subprocess.run(command, env=env, capture_output=True, text=True, check=True, cwd=home).stdout
+
+
+PAGES = {"hooks.md": hooks, "settings.md": settings, "cli.md": command_line, "tools.md": tools, "library.md": facade}
+
+
+def main() -> int:
+    """Write the pages, or with `--check` compare them."""
+    stale = []
+    for name, make in PAGES.items():
+        path, text = HERE / name, HEAD + make()
+        if "--check" in sys.argv:
+            if not path.exists() or path.read_text() != text:
+                stale.append(name)
+        else:
+            path.write_text(text)
+    if stale:
+        print(f"out of date: {', '.join(stale)}. Run python docs/generate.py.")
+    return 1 if stale else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
