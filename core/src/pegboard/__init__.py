@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from pegboard.errors import PegboardError as PegboardError
     from pegboard.errors import PluginError as PluginError
     from pegboard.errors import PolicyError as PolicyError
+    from pegboard.errors import ProviderError as ProviderError
     from pegboard.errors import SettingsError as SettingsError
     from pegboard.errors import ToolError as ToolError
     from pegboard.extensions import After as After
@@ -77,7 +78,7 @@ _HOME = {
     **dict.fromkeys(("Agent", "Change", "Context"), "context"),
     **dict.fromkeys(("API", "Facts", "Output", "Part", "Tool", "tool"), "contract"),
     **dict.fromkeys(
-        ("DefinitionError", "PegboardError", "PluginError", "PolicyError", "SettingsError", "ToolError"), "errors"
+        ("DefinitionError", "PegboardError", "PluginError", "PolicyError", "ProviderError", "SettingsError", "ToolError"), "errors"
     ),
     **dict.fromkeys(
         ("After", "AgentDefinition", "Before", "Event", "Profile", "Provider", "Question", "ToolSource"), "extensions"

@@ -5,19 +5,25 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
+from secrets import token_hex
 from typing import Any
 
 import pluggy
+from anyio import to_thread
 
-from pegboard.calls import Call, Result
+from pegboard.calls import Block, Call, Result
 from pegboard.context import Context, Services
 from pegboard.contract import Tool
 from pegboard.errors import PluginError, PolicyError, ToolError
-from pegboard.execution.bound import BoundHooks
+from pegboard.execution.bound import BoundHooks, settled
 from pegboard.execution.dispatch import Ready, Seat, dispatch, runner
 from pegboard.extensions import AgentDefinition, Profile, Provider
 from pegboard.hookspecs import Hooks
+from pegboard.host.files import LocalFiles
+from pegboard.host.processes import LocalProcesses
+from pegboard.host.results import RETENTION_DAYS, ResultsStore, text_size
 from pegboard.nearest import nearest
 from pegboard.plugins import index
 from pegboard.plugins.builtin import is_builtin, normalise
@@ -27,10 +33,13 @@ from pegboard.pool.assembly import assemble
 from pegboard.pool.definitions import edited
 from pegboard.pool.entries import Entry, Pool
 from pegboard.pool.sources import Given, Sources
+from pegboard.services import ProcessSpec
 from pegboard.settings import Settings
 from pegboard.settings import load as load_settings
 
 TOOLS_ONLY = {"register_tools"}
+LARGE = 1_000_000
+"""Text beyond this many characters is saved in a thread, so that nobody waits for the disk."""
 
 
 class Board:
@@ -47,7 +56,7 @@ class Board:
         services: Services | None = None,
     ) -> None:
         self.settings, self.env = settings, os.environ if env is None else env
-        self.services = services or Services()
+        self._services = services
         self._found = found
         self._loaded: dict[str, Loaded] = {}
         self._ready: dict[str, Ready] = {}
@@ -67,6 +76,17 @@ class Board:
         )
         self.pool = Pool([])
         self.refresh()
+
+    @cached_property
+    def services(self) -> Services:
+        """The services of this machine, unless the application brought its own."""
+        return self._services or Services(files=LocalFiles(), processes=LocalProcesses())
+
+    @cached_property
+    def results(self) -> ResultsStore:
+        """Where results go that are too long for a conversation."""
+        days = self.settings.get("resultRetentionDays", RETENTION_DAYS)
+        return ResultsStore.for_session(self.env, token_hex(8), retention_days=days)
 
     @classmethod
     def load(
@@ -110,8 +130,30 @@ class Board:
             ready = self._ready[name] = Ready(tool, entry.dist, runner(tool, self.hooks.wrap_execute))
         return ready
 
+    def equip(self, ctx: Context) -> Context:
+        """The context with every `wrap_process` around the processes that a call starts."""
+        processes = ctx.services.processes
+        if not self.hooks.wrap_process or not isinstance(processes, LocalProcesses):
+            return ctx
+
+        async def wrap(spec: ProcessSpec) -> ProcessSpec:
+            for hook in self.hooks.wrap_process:
+                spec = await settled(hook(spec, ctx)) or spec
+            return spec
+
+        return replace(ctx, services=replace(ctx.services, processes=processes.wrapped_by(wrap)))
+
+    async def fit(self, tool: Tool[Any, Any], blocks: tuple[Block, ...], call: Call) -> tuple[Block, ...]:
+        """The content within the tool's limit; what is too long is saved whole and shown as a preview."""
+        size, limit = text_size(blocks), tool.max_result_chars
+        if limit is None or size <= limit:
+            return blocks
+        if size < LARGE:
+            return self.results.fit(blocks, limit, tool.name, call.id)
+        return await to_thread.run_sync(self.results.fit, blocks, limit, tool.name, call.id)
+
     def refresh(self) -> Pool:
-        """Ask changed sources again and rebuild the pool if anything moved. A failing source keeps its last good tools."""
+        """Ask changed sources again and rebuild the pool if anything moved; a failing source keeps its last tools."""
         if not self._sources.poll(self.hooks.emit) and self.pool.version:
             return self.pool
         before = {entry.name: entry.definition for entry in self.pool.entries}

@@ -88,6 +88,8 @@ class Tool(ABC, Generic[I, O]):
     """Set by the loader from the entry point's name."""
     aliases: tuple[str, ...] = ()
     search_hint: str = ""
+    guidance: str = ""
+    """A part of the system prompt, there as long as the tool is listed."""
     max_result_chars: int | None = 30_000
     interrupt_behavior: Literal["cancel", "block"] = "cancel"
     cascades: bool = False
@@ -275,6 +277,7 @@ class Options(TypedDict, total=False):
     name: str
     aliases: tuple[str, ...]
     search_hint: str
+    guidance: str
     max_result_chars: int | None
     interrupt_behavior: Literal["cancel", "block"]
     cascades: bool

@@ -5,7 +5,8 @@
     ├── SettingsError    a settings file or variable cannot be used: name the place, stop what would act on it
     ├── PluginError      a plugin cannot be used: it is quarantined with this as its reason
     │   └── PolicyError  a guard cannot be used: nothing may run without it
-    └── DefinitionError  a tool definition handed in at run time is refused
+    ├── DefinitionError  a tool definition handed in at run time is refused
+    └── ProviderError    a model could not be asked, or stopped in the middle of its answer
 
 Every message has up to three sentences: what happened, what was expected, what to do.
 """
@@ -71,3 +72,18 @@ class PolicyError(PluginError):
 
 class DefinitionError(PegboardError):
     """A tool definition that an application handed in at run time is refused."""
+
+
+class ProviderError(PegboardError):
+    """A model could not be asked, or its answer broke off.
+
+    `retryable` says whether the same request may succeed later, `retry_after` how many seconds the provider asked us to
+    wait. `kind` is one of `authentication`, `rate_limit`, `overloaded`, `server`, `connection`, `context_overflow`,
+    `invalid_request`, `script`.
+    """
+
+    def __init__(
+        self, message: str, *, kind: str = "server", retryable: bool = False, retry_after: float | None = None
+    ) -> None:
+        super().__init__(message)
+        self.kind, self.retryable, self.retry_after = kind, retryable, retry_after

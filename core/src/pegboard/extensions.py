@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Hashable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -28,8 +28,9 @@ class Provider(Protocol):
 
     name: str
 
-    def stream(self, request: JSON) -> AsyncIterator[JSON]:
-        """The events of one answer, in order."""
+    def stream(self, request: JSON) -> AsyncGenerator[JSON, None]:
+        """The events of one answer, in order. What goes wrong is a `ProviderError`; asking again is not its business."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)

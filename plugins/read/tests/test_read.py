@@ -51,7 +51,7 @@ def test_read_cuts_very_long_lines_visibly(call_tool, folder):
         (lambda p: p.write_bytes(b"caf\xe9\n"), "unsupported", "is not UTF-8 text (line 1)."),
     ],
 )
-def test_read_refuses_what_it_cannot_show(call_tool, folder, make, code, words):
+def test_read_refuses_what_it_cannot_show(approve, call_tool, folder, make, code, words):
     make(folder / "thing")
     result = call_tool("Read", file_path="thing")
     assert (result.is_error, result.code) == (True, code)

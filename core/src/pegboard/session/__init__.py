@@ -1,0 +1,1 @@
+"""The loop between a model and the board: requests, streams, turns, retries, the transcript."""
