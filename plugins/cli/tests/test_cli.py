@@ -83,7 +83,7 @@ def test_tools_show_owner_family_flags_and_size(pegboard):
 def test_tools_all_gives_a_reason_for_every_absent_tool(pegboard):
     rows = json.loads(pegboard("tools", "--all", "--json", "--no-tool", "Read").stdout)
     absent = {row["name"]: row for row in rows if row["state"] == "absent"}
-    assert absent["Read"]["reason"] == "Read is disabled by command line."
+    assert absent["Read"]["reason"] == "Read is disabled by the command line."
     assert all(row["reason"] and row["layer"] for row in absent.values())
 
 
@@ -99,7 +99,7 @@ def test_tools_show_prints_prompt_and_schema(pegboard):
     missing = pegboard("tools", "show", "Raed")
     assert (missing.returncode, "Did you mean 'Read'?" in missing.stderr) == (2, True)
     off = pegboard("tools", "show", "Read", "--no-family", "files")
-    assert "The family files is disabled by command line." in off.stderr
+    assert "The family files is disabled by the command line." in off.stderr
 
 
 def test_call_runs_a_tool_and_prints_what_the_model_would_read(pegboard, note):

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-import inspect
 import logging
 import time
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
-from pegboard.calls import JSON, Allow, Ask, Block, Call, Decision, Deny, Result, Text
+from pegboard.calls import JSON, Allow, Ask, Block, Call, Decision, Deny, Document, Image, Result, Text, strictest
 from pegboard.context import Context
 from pegboard.contract import Facts, Output, Tool
 from pegboard.errors import CODES, ToolError
 from pegboard.execution.bound import BoundHooks, settled
+from pegboard.execution.outputs import fitting
+from pegboard.execution.prints import catching
+from pegboard.execution.threads import in_thread
 from pegboard.extensions import Before, Question
+from pegboard.host.media import checked
 from pegboard.inputs import Input, validate
+from pegboard.permission.modes import may_classify
 from pegboard.permission.pipeline import judge
 
 log = logging.getLogger("pegboard")
@@ -35,7 +39,17 @@ class Desk(Protocol):
 
     hooks: BoundHooks
 
-    def find(self, name: str) -> Ready: ...
+    def find(self, name: str) -> Ready:
+        """The tool behind a name, or a `ToolError`."""
+        ...
+
+    def equip(self, ctx: Context) -> Context:
+        """The context with this board's hooks around its services."""
+        ...
+
+    async def fit(self, tool: Tool[Any, Any], blocks: tuple[Block, ...], call: Call) -> tuple[Block, ...]:
+        """The content within the tool's limit; what is too long is saved and previewed."""
+        ...
 
 
 class Seat:
@@ -50,6 +64,9 @@ class Seat:
 
     async def begin(self) -> None:
         """Permission is given and the act begins."""
+
+    def end(self) -> None:
+        """The act is over; what follows are hooks and words. Not called when the act fails."""
 
 
 async def dispatch(call: Call, ctx: Context, desk: Desk, seat: Seat | None = None) -> Result:
@@ -70,30 +87,38 @@ async def dispatch(call: Call, ctx: Context, desk: Desk, seat: Seat | None = Non
             result = _denied(call, tool, decision)
         else:
             await seat.begin()
-            output = _as_output(await ready.execute(args, ctx))
-            value, more = await _after(call, output.value, ctx, hooks)
-            blocks = _serialize(tool, value, hooks) + tuple(Text(remark) for remark in (*remarks, *more))
+            with catching() as printed:
+                output = _as_output(await ready.execute(args, desk.equip(ctx)))
+            seat.end()
+            value, more = await _after(call, tool, fitting(tool, output.value, owner), ctx, hooks)
+            blocks = await desk.fit(tool, _serialize(tool, value, hooks), call)
             result = Result(
                 call.id,
                 tool.name,
-                blocks,
+                blocks + tuple(Text(remark) for remark in (*remarks, *more)),
                 value=value,
                 decision=decision,
-                notes=notes,
+                notes=(*notes, *printed),
                 change=output.change,
                 messages=tuple(output.messages),
                 metadata=output.metadata,
             )
     except ToolError as error:
         result = _failed(call, error, decision)
-    except Exception as error:  # a bug of a plugin: the model gets one sentence, the log gets the rest
+    except (Exception, SystemExit) as error:  # a bug of a plugin: the model gets one sentence, the log gets the rest
         log.exception("%s failed in a call of %s", owner, call.name)
         reason = f"{call.name} failed because of a bug in {owner}: {type(error).__name__}."
         result = _failed(call, ToolError(reason, code="internal"), decision)
-    ms = round((time.perf_counter() - began) * 1000, 3)
-    word = decision.word if decision else ""
-    hooks.emit("call_finished", id=call.id, name=call.name, decision=word, is_error=result.is_error, ms=ms)
+    if hooks.observe:
+        _report(call, result, began, hooks)
     return result
+
+
+def _report(call: Call, result: Result, began: float, hooks: BoundHooks) -> None:
+    ms = round((time.perf_counter() - began) * 1000, 3)
+    word = result.decision.word if result.decision else ""
+    said = result.text[:500]
+    hooks.emit("call_finished", id=call.id, name=call.name, decision=word, is_error=result.is_error, ms=ms, said=said)
 
 
 def _refuse_invalid(tool: Tool[Any, Any], args: Input, ctx: Context, hooks: BoundHooks) -> None:
@@ -155,14 +180,32 @@ async def _permit(
             said = Deny(f"A check_permission hook failed: {type(error).__name__}.", layer="hooks")
         if said is not None:
             opinions.append(said)
-    decision = judge(tool, facts, ctx, opinions)
-    hooks.emit("decided", id=call.id, name=call.name, decision=decision.word, layer=decision.layer, reason=decision.reason)
+    decision = judge(tool, facts, ctx, opinions, args)
+    if may_classify(decision, ctx.mode, ctx.settings):
+        decision = await _classify(tool, args, ctx, hooks) or decision
+    hooks.emit(
+        "decided", id=call.id, name=call.name, decision=decision.word, layer=decision.layer, reason=decision.reason
+    )
     if isinstance(decision, Ask):
         seen: JSON = tool.observable_input(args, ctx)
         question = Question(call, decision, tool.describe(args), seen, tool.preview(args, ctx))
         answer = await seat.ask(lambda: _ask(question, call, hooks))
         return answer or Deny(f"{decision.reason} Nobody was there to approve it.", layer="ask", rule=decision.rule)
     return decision
+
+
+async def _classify(tool: Tool[Any, Any], args: Input, ctx: Context, hooks: BoundHooks) -> Decision | None:
+    """The last and dearest opinion. A classifier that fails has none, and the call asks."""
+    opinions: list[Decision] = []
+    for hook in hooks.classify_call:
+        try:
+            said: Decision | None = await settled(hook(tool, args, ctx))
+        except Exception:
+            log.exception("a classify_call hook failed")
+            return None
+        if said is not None:
+            opinions.append(replace(said, layer=said.layer or "classifier"))
+    return strictest(opinions)
 
 
 async def _ask(question: Question, call: Call, hooks: BoundHooks) -> Decision | None:
@@ -177,12 +220,14 @@ def _as_output(returned: Any) -> Output[Any]:
     return returned if isinstance(returned, Output) else Output(returned)
 
 
-async def _after(call: Call, value: Any, ctx: Context, hooks: BoundHooks) -> tuple[Any, list[str]]:
+async def _after(
+    call: Call, tool: Tool[Any, Any], value: Any, ctx: Context, hooks: BoundHooks
+) -> tuple[Any, list[str]]:
     remarks = []
     for hook in hooks.after_call:
         said = await settled(hook(call, value, ctx))
         if said is not None:
-            value = said.value if said.replaces else value
+            value = fitting(tool, said.value, "An after_call hook") if said.replaces else value
             if said.context:
                 remarks.append(said.context)
     return value, remarks
@@ -192,15 +237,17 @@ def _serialize(tool: Tool[Any, Any], value: Any, hooks: BoundHooks) -> tuple[Blo
     for hook in hooks.serialize_result:
         said = hook(tool, value)
         if said is not None:
-            return tuple(said)
+            return tuple(checked(block) for block in said)
     content = tool.content(value)
     if isinstance(content, str):
         return (Text(content),)
-    return tuple(content) if isinstance(content, (list, tuple)) else (content,)
+    blocks = (content,) if isinstance(content, (Text, Image, Document)) else content
+    return tuple(checked(block) for block in blocks)
 
 
 def _denied(call: Call, tool: Tool[Any, Any], decision: Decision) -> Result:
-    words = f"{tool.name} was denied. {decision.reason}".strip()
+    named = decision.reason.startswith(f"{tool.name} was denied")
+    words = decision.reason if named else f"{tool.name} was denied. {decision.reason}".strip()
     return Result(
         call.id,
         tool.name,
@@ -219,19 +266,7 @@ def _failed(call: Call, error: ToolError, decision: Decision | None) -> Result:
 
 def runner(tool: Tool[Any, Any], wrappers: tuple[Callable[..., Any], ...]) -> Callable[[Any, Context], Awaitable[Any]]:
     """How a tool runs: awaited, or in a thread; inside every wrapper that wants it, the first outermost."""
-    execute: Callable[[Any, Context], Awaitable[Any]] = tool.call if tool.is_async else _in_thread(tool)
+    execute: Any = tool.call if tool.is_async else in_thread(tool)
     for wrap in reversed(wrappers):
         execute = wrap(tool, execute) or execute
-    return execute
-
-
-def _in_thread(tool: Tool[Any, Any]) -> Callable[[Any, Context], Awaitable[Any]]:
-    async def execute(args: Any, ctx: Context) -> Any:
-        from anyio import to_thread
-
-        value = await to_thread.run_sync(tool.call, args, ctx)
-        return await value if inspect.isawaitable(value) else value
-
-    return execute
-
-
+    return execute  # type: ignore[no-any-return]

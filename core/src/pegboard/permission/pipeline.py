@@ -1,46 +1,169 @@
-"""The order in which a call is judged. Opinions are collected; deny beats ask beats allow."""
+"""The order in which a call is judged. Opinions are collected; deny beats ask beats allow; the first is named.
+
+    deny rules · safety (protected, critical and unresolvable paths) · ask rules · opinions of hooks, tool and plugins ·
+    allow rules · mode · it only reads · (classifier, in the mode auto) · ask
+
+The classifier is not run here: it is expensive and awaits. A caller that has one runs it when `modes.may_classify` says
+so of the decision, and takes its answer instead.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from pegboard.calls import Allow, Ask, Decision, Deny, strictest
 from pegboard.context import Context
 from pegboard.contract import Facts, Tool
-from pegboard.settings.layers import Settings
-from pegboard.settings.rules import bare_name, name_matches
+from pegboard.inputs import Input
+from pegboard.permission.allowing import allowed, covering
+from pegboard.permission.compiled import Compiled
+from pegboard.permission.grammar import Rule
+from pegboard.permission.matcher import Case, Hit, restrictions
+from pegboard.permission.modes import HELD, by_mode, effective
 
 
-def by_rules(tool: Tool[Any, Any], settings: Settings) -> list[Decision]:
-    """What the rules of all settings layers say about a tool. A rule that is narrower than a tool asks when in doubt."""
-    opinions: list[Decision] = []
-    for kind, key in ((Deny, "permissions.deny"), (Ask, "permissions.ask"), (Allow, "permissions.allow")):
-        for rule, layer in settings.items(key):
-            source = layer.source_of(key)
-            name = bare_name(rule)
-            if name and any(name_matches(name, known) for known in (tool.name, *tool.aliases)):
-                opinions.append(kind(f"The rule {rule} in {source}.", layer="rules", rule=rule, source=source))
-            elif name is None and kind is not Allow and rule.partition("(")[0].strip() in (tool.name, *tool.aliases):
-                reason = f"The rule {rule} in {source} may cover this call."
-                opinions.append(Ask(reason, layer="rules", rule=rule, source=source))
-    return opinions
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What one layer said about a call, for `pegboard why`. No decision: no opinion."""
+
+    layer: str
+    decision: Decision | None = None
 
 
-def by_facts(tool: Tool[Any, Any], facts: Facts) -> Decision:
+def judge(
+    tool: Tool[Any, Any], facts: Facts, ctx: Context, opinions: Sequence[Decision], args: Input | None = None
+) -> Decision:
+    """May this call run? From the rules, what hooks, tool and plugins said, the mode, and what the call would do.
+
+    Without `args`, rules on parameters and on inputs that the tool did not take apart cannot be checked: then they ask.
+    """
+    case = _case(tool, facts, ctx, args)
+    found = restrictions(case)
+    if found.deny is not None:
+        return by_rule(case, found.deny)
+    said = strictest(list(opinions)) if opinions else None
+    if isinstance(said, Deny):
+        return said
+    moded = _by_mode(case)
+    if isinstance(moded, Deny):
+        return moded
+    ask = by_safety(case) or _by_ask_rules(case, found.ask, found.doubt) or _held(case, said)
+    if ask is None and isinstance(moded, Ask):
+        ask = moded
+    if ask is not None:
+        return _finished(case, ask)
+    if isinstance(said, Allow):
+        return said
+    hit = allowed(case)
+    if hit is not None:
+        return by_rule(case, hit)
+    return moded or _finished(case, by_facts(case))
+
+
+def judge_with_trace(
+    tool: Tool[Any, Any], facts: Facts, ctx: Context, opinions: Sequence[Decision], args: Input | None = None
+) -> tuple[Decision, list[Step]]:
+    """The decision of `judge`, and what each layer said on the way, in their order; none is left out."""
+    case = _case(tool, facts, ctx, args)
+    found = restrictions(case)
+    hit = allowed(case)
+    steps = [
+        Step("deny-rules", by_rule(case, found.deny) if found.deny else None),
+        Step("safety", by_safety(case)),
+        Step("ask-rules", _by_ask_rules(case, found.ask, found.doubt)),
+        *(Step(opinion.layer or "plugins", opinion) for opinion in opinions),
+        Step("allow-rules", by_rule(case, hit) if hit else None),
+        Step("mode", _by_mode(case)),
+        Step("facts", by_facts(case)),
+    ]
+    decision = judge(tool, facts, ctx, opinions, args)
+    if decision.layer == "mode" and isinstance(decision, Deny) and decision not in [step.decision for step in steps]:
+        steps.append(Step("mode", decision))
+    return decision, steps
+
+
+def _case(tool: Tool[Any, Any], facts: Facts, ctx: Context, args: Input | None) -> Case:
+    settings = ctx.settings
+    mode = ctx.mode if ctx.mode == "default" else effective(ctx.mode, settings)
+    return Case(tool, facts, ctx, args, Compiled.of(settings), mode)
+
+
+WORDS = {"deny": "was denied by", "ask": "needs approval because of", "allow": "is allowed by"}
+KINDS: dict[str, type[Decision]] = {"deny": Deny, "ask": Ask, "allow": Allow}
+
+
+def by_rule(case: Case, hit: Hit) -> Decision:
+    """The decision that a rule makes, with the place where it stands."""
+    rule, matched = hit
+    reason = f"{case.name} {WORDS[rule.kind]} the rule {rule.text} in {rule.shown}."
+    return KINDS[rule.kind](reason, "rules", rule.text, rule.source, rule.line, matched)
+
+
+def _by_ask_rules(case: Case, hit: Hit | None, doubt: Rule | None) -> Decision | None:
+    if hit is not None:
+        return by_rule(case, hit)
+    if doubt is None:
+        return None
+    reason = f"{case.name} needs approval because the rule {doubt.text} in {doubt.shown} may cover it."
+    return Ask(reason, "rules", doubt.text, doubt.source, doubt.line)
+
+
+def by_safety(case: Case) -> Decision | None:
+    """What no allow rule, no hook and, but for protected paths, no mode can wave through."""
+    doubtful = None
+    for path in case.paths:
+        if path.delete and (spelling := case.place.guard.is_critical(path)):
+            reason = f"{case.name} would delete {spelling}, which much depends on."
+            return Ask(reason, "critical-path", matched=spelling)
+        if not path.sound:
+            doubtful = path.spellings[0]
+    if case.mode != "bypassPermissions":
+        for path in case.paths:
+            if path.change and (spelling := case.place.guard.protects(path)):
+                reason = f"{case.name} would change {spelling}, a protected path: it can run code or set policy."
+                return Ask(reason, "protected-path", matched=spelling)
+    if doubtful is None:
+        return None
+    reason = f"{case.name} would use {doubtful}, and where that leads cannot be found out."
+    return Ask(reason, "unresolvable", matched=doubtful)
+
+
+def _held(case: Case, said: Decision | None) -> Decision | None:
+    """An ask of a hook or tool; in bypassPermissions only those that a person must answer are left."""
+    if not isinstance(said, Ask) or (case.mode == "bypassPermissions" and said.layer not in HELD):
+        return None
+    return said
+
+
+def _by_mode(case: Case) -> Decision | None:
+    mode = case.mode
+    if mode in ("default", "auto", "dontAsk"):
+        return None
+    inside = mode == "acceptEdits" and all(case.is_inside(path) for path in case.paths)
+    return by_mode(mode, case.name, case.facts, inside=inside)
+
+
+def by_facts(case: Case) -> Decision:
     """What is left when nobody has an opinion: reading at home is fine, everything else asks."""
+    facts, name = case.facts, case.name
     if facts.level == "read-only":
-        return Allow("It only reads.", layer="read-only")
+        for path in case.paths:
+            if not case.is_inside(path) and covering(case, path) is None:
+                at = path.spellings[-1]
+                return Ask(f"{name} would read {at}, outside the working directories.", "working-directory", matched=at)
+        return Allow("It only reads.", "read-only")
     if facts.destructive:
-        return Ask(facts.reason or f"{tool.name} can destroy something.", layer="default")
+        return Ask(facts.reason or f"{name} can destroy something.", "default")
     if facts.read_only:
-        return Ask(facts.reason or f"{tool.name} reaches outside this machine.", layer="default")
-    return Ask(facts.reason or f"{tool.name} can change something.", layer="default")
+        return Ask(facts.reason or f"{name} reaches outside this machine.", "default")
+    return Ask(facts.reason or f"{name} can change something.", "default")
 
 
-def judge(tool: Tool[Any, Any], facts: Facts, ctx: Context, opinions: list[Decision]) -> Decision:
-    """The decision on a call, from what hooks and the tool said, the rules, and the facts."""
-    found = strictest(by_rules(tool, ctx.settings) + opinions)
-    decision = found or by_facts(tool, facts)
-    if isinstance(decision, Ask) and ctx.mode == "dontAsk":
-        return Deny(f"{decision.reason} The mode dontAsk asks nobody.", layer="mode", rule=decision.rule)
-    return decision
+def _finished(case: Case, decision: Decision) -> Decision:
+    """The decision as the mode lets it stand: in dontAsk nobody is asked."""
+    if case.mode != "dontAsk" or not isinstance(decision, Ask):
+        return decision
+    reason = f"{decision.reason} The mode dontAsk asks nobody."
+    return Deny(reason, "mode", decision.rule, decision.source, decision.line, decision.matched)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pegboard.nearest import did_you_mean
-from pegboard.plugins.builtin import BY_FULL_NAME, FAMILIES, OWNERS, is_builtin, normalise
+from pegboard.plugins.builtin import ALIASES, BY_FULL_NAME, FAMILIES, OWNERS, PLUGINS, is_builtin, normalise, owner_of
 from pegboard.settings.layers import ORDER, Notice, Settings
 
 TYPE_CHECKING = False
@@ -46,23 +46,39 @@ class Features:
     def tool_off(self, name: str, plugin: Found) -> str | None:
         """Why one tool of an enabled plugin is switched off."""
         for word, _, source in self.disable:
-            if word == name:
+            if name in (word, ALIASES.get(word)):
                 return f"{name} is disabled by {source}."
         for words, source in self.only:
-            if name not in words and not any(self._covers(word, plugin) for word in words):
+            chosen = {*words, *(ALIASES.get(word, word) for word in words)}
+            if name not in chosen and not any(self._covers(word, plugin) for word in words):
                 return f"{name} is not among those chosen by {source}: {', '.join(words)}."
         return None
 
     def family_off(self, family: str) -> str | None:
         """Why a whole family is off, whether or not anything of it is installed."""
-        return self.off({"entry": f"{family}.", "dist": "", "family": family}) if family not in BY_FULL_NAME else None
+        if family in BY_FULL_NAME:
+            return None
+        for word, _, source in self.disable:
+            if word == family:
+                return f"The family {word} is disabled by {source}."
+        parts = {name for name, (_, entry) in OWNERS.items() if entry.startswith(f"{family}.")}
+        dists = {OWNERS[name][0] for name in parts}
+        for words, source in self.only:
+            if not any(
+                word == family or word.startswith(f"{family}.") or word in parts or normalise(word) in dists
+                for word in words
+            ):
+                return f"The family {family} is not among those chosen by {source}: {', '.join(words) or 'nothing'}."
+        return None
 
     def refusals(self, plugins: Iterable[Found]) -> list[Notice]:
         """Attempts to switch off a guard from a layer below the one that configured it, or a whole guard family."""
         notices = []
         for word, layer, source in self.disable:
             if word in BY_FULL_NAME:
-                notices.append(Notice(source, f"The family {word} cannot be switched off as a whole. Name its plugins."))
+                notices.append(
+                    Notice(source, f"The family {word} cannot be switched off as a whole. Name its plugins.")
+                )
             for plugin in plugins:
                 named = word == plugin["entry"] or normalise(word) == normalise(plugin["dist"])
                 if named and self._is_guarded(plugin, layer):
@@ -71,11 +87,12 @@ class Features:
 
     def unknown(self, plugins: Iterable[Found], tools: Iterable[str]) -> list[Notice]:
         """Words in the switches that name nothing: a misspelt switch must not look like a working one."""
-        known = {*FAMILIES, *BY_FULL_NAME, *OWNERS, *tools}
-        known |= {entry for _, entry in OWNERS.values()}
+        known = {*FAMILIES, *BY_FULL_NAME, *OWNERS, *ALIASES, *tools}
+        known |= {entry for _, entry in PLUGINS}
         for plugin in plugins:
             known |= {plugin["family"], plugin["entry"], plugin["dist"]}
-        dists = {normalise(plugin["dist"]) for plugin in plugins} | {dist for dist, _ in OWNERS.values()}
+            known |= {record["name"] for record in (plugin["scan"] or {"tools": ()})["tools"]}
+        dists = {normalise(plugin["dist"]) for plugin in plugins} | {dist for dist, _ in PLUGINS}
         said = [(word, source) for word, _, source in self.disable]
         said += [(word, source) for words, source in self.only for word in words]
         return [
@@ -88,8 +105,13 @@ class Features:
         return word in (plugin["family"], plugin["entry"]) or normalise(word) == normalise(plugin["dist"])
 
     def _chooses(self, word: str, plugin: Found) -> bool:
-        owner = OWNERS.get(word)
-        return self._covers(word, plugin) or owner == (normalise(plugin["dist"]), plugin["entry"])
+        if self._covers(word, plugin):
+            return True
+        owner = owner_of(word)
+        if owner or not _may_be_a_tool(word):
+            return owner == (normalise(plugin["dist"]), plugin["entry"])
+        scanned = plugin.get("scan")
+        return scanned is None or any(record["name"] == word for record in scanned["tools"])
 
     def _is_guarded(self, plugin: Found, layer: str) -> bool:
         """A policy plugin that a stronger layer configures is out of reach for a weaker one."""
@@ -102,3 +124,12 @@ class Features:
             if any(key == section or key.startswith(f"{section}.") for key in holder.values)
         ]
         return any(rank < ORDER.index(layer) for rank in configured)
+
+
+def _may_be_a_tool(word: str) -> bool:
+    """Whether a word may be the tool of a plugin nobody has looked into yet.
+
+    Choosing a stranger's tool by name means looking into strangers' plugins to find it. A word in small letters is
+    taken as a family, entry or distribution, so that choosing by those imports nothing else.
+    """
+    return "." not in word and word != word.lower()

@@ -22,16 +22,16 @@ if TYPE_CHECKING:
     Found = dict[str, Any]
     Stamp = tuple[str, int, int, int]
 
-FORMAT = 1
+FORMAT = 2
 SETTLED = 2_000_000_000
 """A stamp younger than this (ns) may hide a second change in the same clock tick; such an index is not kept."""
 
 
 def load(wanted: Callable[[Found], bool], env: Mapping[str, str] | None = None) -> dict[str, Any]:
     """The plugins of this environment. Those that are wanted have been imported once, now or earlier, and described."""
-    places = roots()
+    began, places = time.time_ns(), roots()
     path = None if has_foreign_finders() else file_for(places, os.environ if env is None else env)
-    known = read(path, places) if path else None
+    known: dict[str, Any] | None = read(path, places) if path else None
     if known is None:
         from pegboard.plugins.scan import discover
 
@@ -48,14 +48,21 @@ def load(wanted: Callable[[Found], bool], env: Mapping[str, str] | None = None) 
             plugin["scan"] = scan(plugin)
             known["stamps"] += [stamp(file) for file in plugin["scan"].pop("files")]
     if path and (fresh or missing):
-        keep(path, known)
+        keep(path, known, began)
     return known
 
 
 def roots() -> list[str]:
     """Where plugins may be installed. Never the working directory: a cloned repository must not be able to add one."""
-    here = {os.getcwd(), os.path.realpath(os.getcwd())}
-    return [p for p in sys.path if p and os.path.abspath(p) not in here and not p.endswith(("lib-dynload", ".zip"))]
+    return [p for p in sys.path if not is_here(p) and not p.endswith(("lib-dynload", ".zip"))]
+
+
+def is_here(place: str) -> bool:
+    """Whether an entry of `sys.path` is the working directory, under whatever name."""
+    try:
+        return not place or os.path.realpath(place) == os.path.realpath(os.getcwd())
+    except OSError:
+        return False  # The working directory was deleted: nothing can be offered from it.
 
 
 def file_for(places: list[str], env: Mapping[str, str]) -> str | None:
@@ -77,7 +84,7 @@ def stamp(path: str) -> Stamp:
 
 
 def installed(place: str) -> int:
-    """A checksum of the names of all distributions in a folder: images with levelled dates tell nothing by their mtime."""
+    """A checksum of the distributions in a folder by name: images with levelled dates tell nothing by their mtime."""
     try:
         names = [name for name in os.listdir(place) if name.endswith(("-info", ".egg-link", ".pth"))]
     except OSError:
@@ -103,7 +110,7 @@ def read(path: str, places: list[str]) -> dict[str, Any] | None:
             head, body = file.read(4), file.read()
         if int.from_bytes(head, "little") != crc32(body):
             return None
-        known: dict[str, Any] = marshal.loads(body)
+        known: dict[str, Any] = marshal.loads(body)  # noqa: S302 - our own file, owner and checksum verified
         if known["format"] != FORMAT or known["places"] != places:
             return None
         if known["installed"] != [installed(place) for place in places]:
@@ -113,13 +120,12 @@ def read(path: str, places: list[str]) -> dict[str, Any] | None:
         return None
 
 
-def keep(path: str, known: dict[str, Any]) -> None:
+def keep(path: str, known: dict[str, Any], began: int) -> None:
     """Write the index for the next process; a reader sees the old file or the new one, never a part."""
-    now = time.time_ns()
-    if any(now - mtime < SETTLED for _, mtime, _, _ in known["stamps"]):
+    if any(began - mtime < SETTLED for _, mtime, _, _ in known["stamps"]):
         return
     body = marshal.dumps(known)
-    part = f"{path}.{os.getpid()}-{now}"
+    part = f"{path}.{os.getpid()}-{began}"
     try:
         os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
         with open(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:

@@ -10,7 +10,7 @@ import os
 import sys
 import time
 import traceback
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from typing import Any
@@ -19,6 +19,7 @@ from pegboard.contract import NAME, Tool
 from pegboard.errors import PluginError
 from pegboard.hookspecs import MAY_AWAIT, NAMES, Hooks
 from pegboard.nearest import did_you_mean
+from pegboard.plugins.index import is_here
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +42,7 @@ def load_plugin(found: dict[str, Any]) -> Loaded:
     """Import, check hooks, collect tools. Everything that goes wrong is a `PluginError` with its own `kind`."""
     began = time.perf_counter()
     output = io.StringIO()
-    with redirect_stdout(output), redirect_stderr(output), working_directory_off_the_path():
+    with redirect_stdout(output), redirect_stderr(output), working_directory_off_the_path(found["editable"]):
         plugin, origin = _import(found)
         hooks = check_hooks(plugin)
         tools = _collect_tools(plugin, found)
@@ -60,11 +61,15 @@ def load_plugin(found: dict[str, Any]) -> Loaded:
 
 
 @contextmanager
-def working_directory_off_the_path() -> Iterator[None]:
-    """While plugins are imported, the folder somebody happens to stand in cannot offer modules."""
+def working_directory_off_the_path(project: str = "") -> Generator[None, None, None]:
+    """While plugins are imported, the folder somebody happens to stand in cannot offer modules.
+
+    An author stands in the very `project` that is installed editable; it then comes last, as its .pth file says.
+    """
     before = list(sys.path)
-    here = {os.getcwd(), os.path.realpath(os.getcwd())}
-    sys.path[:] = [place for place in before if place and os.path.abspath(place) not in here]
+    sys.path[:] = [place for place in before if not is_here(place)]
+    if project:
+        sys.path += [place for place in (project, os.path.join(project, "src")) if is_here(place)]
     try:
         yield
     finally:
@@ -75,7 +80,7 @@ def _import(found: dict[str, Any]) -> tuple[Any, str]:
     module_name, _, attribute = found["value"].partition(":")
     module_name, attribute = module_name.strip(), attribute.split("[")[0].strip()
     try:
-        origin = _check_origin(found, module_name.partition(".")[0])
+        origin = _check_origin(found, module_name)
         plugin: Any = importlib.import_module(module_name)
         for step in attribute.split(".") if attribute else ():
             plugin = getattr(plugin, step)
@@ -84,29 +89,45 @@ def _import(found: dict[str, Any]) -> tuple[Any, str]:
     except SystemExit as error:
         reason = f"{module_name} calls sys.exit({error.code!r}) when it is imported. A plugin must only define things."
         raise PluginError(reason, kind="exit-on-import", traceback=traceback.format_exc()) from None
-    except Exception as error:  # whatever a stranger's module raises, only it may suffer
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # whatever a stranger's module raises, a Rust panic included: only it may suffer
         reason = f"{module_name} cannot be imported: {type(error).__name__}: {error}"
         raise PluginError(reason, kind="import-error", traceback=traceback.format_exc()) from None
     return plugin, origin
 
 
-def _check_origin(found: dict[str, Any], top: str) -> str:
+def _check_origin(found: dict[str, Any], module_name: str) -> str:
     """The file that would be imported must belong to the distribution that was installed."""
-    spec = importlib.util.find_spec(top)
-    if spec is None:
-        raise ModuleNotFoundError(f"No module named {top!r}")
-    places = [spec.origin] if spec.origin and spec.has_location else list(spec.submodule_search_locations or ())
-    origin = os.path.realpath(places[0]) if places else ""
-    expected = [found["editable"]] if found["editable"] else [os.path.realpath(found["root"])]
-    inside = any(origin == home or origin.startswith(home.rstrip(os.sep) + os.sep) for home in expected)
+    name, origin = _first_file(module_name)
     described = (found.get("scan") or {}).get("origin", "")
-    listed = not described or described == origin
-    if listed and inside and found.get("record") and not found["editable"]:
-        listed = os.path.relpath(origin, expected[0]) + "," in found["record"]
-    if not (inside and listed):
-        reason = f"The module {top!r} would come from {origin or 'nowhere'}, which is not part of {found['dist']}."
+    if not _belongs(origin, found) or described not in ("", origin):
+        reason = f"The module {name!r} would come from {origin or 'nowhere'}, which is not part of {found['dist']}."
         raise PluginError(reason, kind="foreign-module")
     return origin
+
+
+def _first_file(module_name: str) -> tuple[str, str]:
+    """The first package on the way to a module that runs code of its own, and its file; namespaces have none."""
+    steps = module_name.split(".")
+    for depth in range(1, len(steps) + 1):
+        name = ".".join(steps[:depth])
+        spec = importlib.util.find_spec(name)
+        if spec is None:
+            raise ModuleNotFoundError(f"No module named {name!r}")
+        if spec.origin and spec.has_location:
+            return name, os.path.abspath(spec.origin)
+    return module_name, ""
+
+
+def _belongs(origin: str, found: dict[str, Any]) -> bool:
+    if found["editable"]:
+        return os.path.realpath(origin).startswith(found["editable"].rstrip(os.sep) + os.sep)
+    # Not resolved: an installer may fill site-packages with links into its cache.
+    if not origin.startswith(found["root"].rstrip(os.sep) + os.sep):
+        return False
+    relative = os.path.relpath(origin, found["root"])
+    return not found.get("record") or any(line.startswith(f"{relative},") for line in found["record"].splitlines())
 
 
 def check_hooks(plugin: Any) -> list[str]:
@@ -126,10 +147,10 @@ def check_hooks(plugin: Any) -> list[str]:
             raise PluginError(f"{where} is not a hook.{did_you_mean(name, NAMES)}", kind="unknown-hook")
         if options.get("wrapper") or options.get("hookwrapper"):
             raise PluginError(f"{where} is a hook wrapper. {WRAPPER_ADVICE[name in MAY_AWAIT]}", kind="hook-wrapper")
-        if name not in MAY_AWAIT and (
-            inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function)
-        ):
-            raise PluginError(f"{where} is an async def, but {name} is not awaited. Write a plain def.", kind="async-hook")
+        if name not in MAY_AWAIT and (inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function)):
+            raise PluginError(
+                f"{where} is an async def, but {name} is not awaited. Write a plain def.", kind="async-hook"
+            )
         _check_parameters(name, function, where)
         hooks.append(name)
     return sorted(hooks)
@@ -146,6 +167,9 @@ def _check_parameters(name: str, function: Any, where: str) -> None:
     for parameter in inspect.signature(function).parameters.values():
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
             raise PluginError(f"{where} takes *{parameter.name}. Name the parameters it needs.", kind="hook-signature")
+        if parameter.kind is parameter.KEYWORD_ONLY and parameter.default is parameter.empty:
+            reason = f"{where} takes {parameter.name!r} by keyword only; hooks are called by position. Remove the *."
+            raise PluginError(reason, kind="hook-signature")
         if parameter.name not in allowed and parameter.name != "self" and parameter.default is parameter.empty:
             offered = ", ".join(sorted(allowed)) or "no parameters"
             reason = f"{where} asks for {parameter.name!r}; {name} offers {offered}."
@@ -165,7 +189,9 @@ def _collect_tools(plugin: Any, found: dict[str, Any]) -> tuple[Tool[Any, Any], 
         return ()
     try:
         offered = register()
-    except (Exception, SystemExit) as error:  # as on import: only this plugin may suffer
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # as on import: only this plugin may suffer
         reason = f"register_tools failed: {type(error).__name__}: {error}"
         raise PluginError(reason, kind="register-error", traceback=traceback.format_exc()) from None
     if not isinstance(offered, Sequence) or isinstance(offered, str):
@@ -185,16 +211,48 @@ def check_tool(tool: Any) -> None:
         raise PluginError(f"{tool.__name__} is a class. Return an instance: {tool.__name__}().", kind="not-a-tool")
     if not isinstance(tool, Tool):
         raise PluginError(f"{tool!r} is not a tool. Decorate it with @tool() or subclass Tool.", kind="not-a-tool")
+    _check_members(tool)
     for name in (tool.name, *tool.aliases):
-        if not isinstance(name, str) or not NAME.fullmatch(name):
+        if not NAME.fullmatch(name):
             reason = f"{name!r} is not a legal tool name. Use 1 to 64 letters, digits, _ and -."
             raise PluginError(reason, kind="illegal-name")
     try:
         schema = tool.definition["input_schema"]
         _ = tool.definition_bytes
     except Exception as error:  # pydantic and json raise many kinds; each means the same to a listing
-        reason = f"The input schema of {tool.name} cannot be built: {type(error).__name__}: {str(error).splitlines()[0]}"
+        reason = (
+            f"The input schema of {tool.name} cannot be built: {type(error).__name__}: {str(error).splitlines()[0]}"
+        )
         raise PluginError(reason, kind="bad-schema", traceback=traceback.format_exc()) from None
     if schema.get("type") != "object":
         reason = f"The input of {tool.name} is not an object at its top. Put the alternatives into a field."
         raise PluginError(reason, kind="bad-schema")
+
+
+TEXTS = ("name", "prompt", "search_hint", "guidance")
+NAME_LISTS = ("aliases", "requires_binaries", "platforms")
+FLAGS = ("read_only", "concurrency_safe", "open_world", "destructive")
+
+
+def _check_members(tool: Tool[Any, Any]) -> None:
+    """What a listing shows must be plain data: it is kept in the index and printed."""
+    for member in (*TEXTS, *NAME_LISTS, *FLAGS, "max_result_chars"):
+        try:
+            wrong = _misfit(member, getattr(tool, member))
+        except Exception as error:  # a property of a stranger's class
+            reason = f"{member} of {type(tool).__name__} cannot be read: {type(error).__name__}: {error}"
+            raise PluginError(reason, kind="bad-member", traceback=traceback.format_exc()) from None
+        if wrong:
+            raise PluginError(f"{member} of {type(tool).__name__} must be {wrong}.", kind="bad-member")
+
+
+def _misfit(member: str, value: Any) -> str | None:
+    if member in TEXTS:
+        return None if isinstance(value, str) else f"text, got {value!r}"
+    if member in NAME_LISTS:
+        fits = isinstance(value, (tuple, list)) and all(isinstance(item, str) for item in value)
+        return None if fits else f"a tuple of names, got {value!r}"
+    if member in FLAGS:
+        return None if isinstance(value, bool) else f"True or False, got {value!r}"
+    fits = value is None or (isinstance(value, int) and not isinstance(value, bool))
+    return None if fits else f"a whole number or None, got {value!r}"

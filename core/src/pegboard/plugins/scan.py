@@ -27,7 +27,11 @@ def discover(places: list[str]) -> dict[str, Any]:
     commands: list[dict[str, str]] = []
     seen: set[str] = set()
     for dist in distributions(path=places):
-        entries = dist.entry_points
+        try:
+            entries = dist.entry_points
+        except Exception as error:  # somebody's damaged file must not take the rest down
+            plugins += _damaged(dist, error)
+            continue
         mine = [entry for entry in entries if entry.group in (GROUP, COMMANDS)]
         name = dist.metadata["Name"] if mine else None
         if not name or normalise(name) in seen:
@@ -42,6 +46,23 @@ def discover(places: list[str]) -> dict[str, Any]:
     plugins.sort(key=lambda p: (not is_builtin(p["dist"], p["entry"]), normalise(p["dist"]), p["entry"]))
     _refuse_by_metadata(plugins)
     return {"plugins": plugins, "commands": sorted(commands, key=lambda c: (c["name"], c["dist"]))}
+
+
+def _damaged(dist: Distribution, error: Exception) -> list[dict[str, Any]]:
+    """A plugin whose entry points cannot be read; a distribution that is none of ours is passed over."""
+    folder = str(getattr(dist, "_path", ""))
+    try:
+        with open(os.path.join(folder, "entry_points.txt"), "rb") as file:
+            ours = b"[pegboard" in file.read()
+    except OSError:
+        return []
+    name = os.path.basename(folder).partition("-")[0]
+    if not ours or not name:
+        return []
+    found = _describe(dist, name, "", "", "")
+    reason = f"{folder}/entry_points.txt cannot be read: {type(error).__name__}: {error}. Reinstall {name}."
+    found["scan"] = refused("bad-metadata", reason)
+    return [found]
 
 
 def _describe(dist: Distribution, name: str, entry: str, value: str, api: str) -> dict[str, Any]:
@@ -77,6 +98,8 @@ def _refuse_by_metadata(plugins: list[dict[str, Any]]) -> None:
     for plugin in plugins:
         entry, claimed = plugin["entry"], first.setdefault(plugin["entry"], plugin)
         record, plugin["record"] = plugin["record"], ""
+        if plugin["scan"]:
+            continue
         if not ENTRY.fullmatch(entry):
             reason = f"The entry point {entry!r} has no family. Name it family.plugin, such as files.{entry or 'read'}."
             plugin["scan"] = refused("no-family", reason)
@@ -140,21 +163,22 @@ def scan(plugin: dict[str, Any]) -> dict[str, Any]:
 
 
 def describe_tool(tool: Any) -> dict[str, Any]:
-    """What listings and the pool need of a tool, as plain data."""
+    """What listings and the pool need of a tool, as plain data: the index can keep no subclass of `str` or `int`."""
     from pegboard.contract import Tool
 
     return {
-        "name": tool.name,
-        "aliases": list(tool.aliases),
-        "hint": tool.search_hint,
+        "name": str(tool.name),
+        "aliases": [str(alias) for alias in tool.aliases],
+        "hint": str(tool.search_hint),
+        "guidance": str(tool.guidance),
         "definition": tool.definition_bytes,
         "read_only": tool.read_only,
         "concurrency_safe": tool.concurrency_safe,
         "open_world": tool.open_world,
         "destructive": tool.destructive,
-        "max_result_chars": tool.max_result_chars,
-        "requires_binaries": list(tool.requires_binaries),
-        "platforms": list(tool.platforms),
+        "max_result_chars": None if tool.max_result_chars is None else int(tool.max_result_chars),
+        "requires_binaries": [str(binary) for binary in tool.requires_binaries],
+        "platforms": [str(platform) for platform in tool.platforms],
         "dynamic": type(tool).is_enabled is not Tool.is_enabled,
     }
 
@@ -167,6 +191,8 @@ def _source_files(plugin: dict[str, Any]) -> list[str]:
     files = [getattr(module, "__file__", "") or ""]
     for place in places:
         for folder, _, names in os.walk(place):
+            if os.path.basename(folder) == "__pycache__":
+                continue  # Any process may write there; it says nothing about the source.
             files += [folder, *(os.path.join(folder, n) for n in names if n.endswith(".py"))]
     return sorted({file for file in files if file})
 
@@ -176,4 +202,6 @@ def _places_on_disk(plugin: dict[str, Any], name: str) -> list[str]:
     relative = name.replace(".", os.sep)
     bases = [plugin["root"], plugin["editable"], os.path.join(plugin["editable"], "src")]
     found = [os.path.join(base, relative) for base in bases if base]
-    return [path for path in found if os.path.isdir(path)] + [f"{path}.py" for path in found if os.path.isfile(f"{path}.py")]
+    return [path for path in found if os.path.isdir(path)] + [
+        f"{path}.py" for path in found if os.path.isfile(f"{path}.py")
+    ]

@@ -37,7 +37,7 @@ def assemble(
     entries += [Entry(record, plugin, "dynamic") for record, plugin in dynamic]
     notices = settings.notices + features.refusals(plugins)
     notices += features.unknown(plugins, [entry.name for entry in entries])
-    for keep in (_switched_on(features), _can_run(env or os.environ, is_enabled)):
+    for keep in (_switched_on(features), _can_run(os.environ if env is None else env, is_enabled)):
         entries, gone = _sift(entries, keep)
         absent += gone
     entries, gone, said = settle(entries, settings.get("prefer", {}))
@@ -48,7 +48,6 @@ def assemble(
         absent += gone
     absent += _not_installed(plugins, entries, absent, features)
     return Pool(entries, absent, notices, version)
-
 
 
 def _sift(entries: list[Entry], keep: Callable[[Entry], tuple[str, str] | None]) -> tuple[list[Entry], list[Absent]]:
@@ -66,7 +65,7 @@ def _offered(plugins: list[Found], features: Features) -> tuple[list[Entry], lis
     entries, absent = [], []
     for plugin in plugins:
         builtin = is_builtin(plugin["dist"], plugin["entry"])
-        scanned = plugin["scan"] or {"tools": [], "state": "unknown"}
+        scanned: Found = plugin["scan"] or {"tools": [], "state": "unknown"}
         names = [record["name"] for record in scanned["tools"]] or [
             name for name, owner in OWNERS.items() if builtin and owner[1] == plugin["entry"]
         ]
@@ -134,7 +133,9 @@ def _session(settings: Settings) -> Callable[[Entry], tuple[str, str] | None]:
                 source = settings.holders("availableTools")[0].source_of("availableTools")
                 return "session", f"{entry.name} is not in availableTools of {source}."
         elif hit := names.intersection(excluded):
-            source = next(layer.source_of("excludedTools") for word, layer in settings.items("excludedTools") if word in hit)
+            source = next(
+                layer.source_of("excludedTools") for word, layer in settings.items("excludedTools") if word in hit
+            )
             return "session", f"{entry.name} is in excludedTools of {source}."
         return None
 

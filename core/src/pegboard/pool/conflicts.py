@@ -20,21 +20,22 @@ def settle(entries: Sequence[Entry], prefer: Mapping[str, str]) -> tuple[list[En
     absent: list[Absent] = []
     notices = []
     for name, claimants in claims.items():
-        owner = _owner(name, claimants, prefer)
+        chosen = next((c for c in claimants if normalise(c.dist) == normalise(prefer.get(name, ""))), None)
+        if name in prefer and chosen is None:
+            notices.append(Notice(prefer[name], f"prefer: {prefer[name]} brings no tool {name!r} that could be used."))
+        owner = chosen or _owner(name, claimants)
         if owner:
             kept.append(owner)
         losers = [claimant for claimant in claimants if claimant is not owner]
         if losers:
             reason = _explain(name, claimants, owner)
             absent += [Absent(name, loser.dist, loser.family, "conflict", reason) for loser in losers]
-            if name not in prefer or owner is None:
+            if chosen is None:
                 notices.append(Notice(losers[0].dist, reason))
     return kept, absent, notices + _drop_aliases(kept)
 
 
-def _owner(name: str, claimants: list[Entry], prefer: Mapping[str, str]) -> Entry | None:
-    if name in prefer:
-        return next((c for c in claimants if normalise(c.dist) == normalise(prefer[name])), None)
+def _owner(name: str, claimants: list[Entry]) -> Entry | None:
     if override := next((c for c in claimants if c.overrides), None):
         return override
     if name in RESERVED:
@@ -44,21 +45,20 @@ def _owner(name: str, claimants: list[Entry], prefer: Mapping[str, str]) -> Entr
 
 
 def _explain(name: str, claimants: list[Entry], owner: Entry | None) -> str:
-    dists = [claimant.dist for claimant in claimants]
+    dists = list(dict.fromkeys(claimant.dist for claimant in claimants))
+    other = next((c.dist for c in claimants if c is not owner), dists[0])
+    choice = f' To choose {other}, set "prefer": {{"{name}": "{other}"}}.'
     if len(claimants) == 1:
         mine = owner_of(name)
-        kept = f"The name {name!r} is reserved for {mine[0] if mine else 'Pegboard'}, and {dists[0]} claims it."
-    else:
-        kept = f"{' and '.join(dists)} both own the tool {name!r}. "
-        kept += (
-            "Neither is used."
-            if owner is None
-            else "The built-in is kept."
-            if owner.partition == "built-in"
-            else f"{owner.dist} is used."
-        )
-    other = next((c.dist for c in claimants if c is not owner), dists[0])
-    return f'{kept} To choose {other}, set "prefer": {{"{name}": "{other}"}}.'
+        return f"The name {name!r} is reserved for {mine[0] if mine else 'Pegboard'}, and {dists[0]} claims it.{choice}"
+    if len(dists) == 1:
+        outcome = "The earlier is used." if owner else "Neither is used."
+        return f"{dists[0]} brings the tool {name!r} twice. {outcome} Give one of them another name."
+    both, neither = ("both", "Neither") if len(dists) == 2 else ("all", "None of them")
+    outcome = f"{owner.dist} is used." if owner else f"{neither} is used."
+    if owner and owner.partition == "built-in":
+        outcome = "The built-in is kept."
+    return f"{' and '.join(dists)} {both} own the tool {name!r}. {outcome}{choice}"
 
 
 def _drop_aliases(kept: list[Entry]) -> list[Notice]:

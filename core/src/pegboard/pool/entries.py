@@ -106,6 +106,10 @@ class Pool:
         """What the model sees: everything but deferred tools that were not fetched yet."""
         return [entry for entry in self.entries if not entry.deferred or entry.name in loaded]
 
+    def guidance(self, loaded: frozenset[str] = frozenset()) -> list[str]:
+        """What the listed tools add to the system prompt, in pool order."""
+        return [entry.record["guidance"] for entry in self.listed(loaded) if entry.record["guidance"]]
+
     def request_bytes(self, loaded: frozenset[str] = frozenset()) -> bytes:
         """The list of definitions as it goes into a request; the same in every process and under every hash seed."""
         return b"[" + b",".join(entry.definition for entry in self.listed(loaded)) + b"]"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import ConfigDict, Field, create_model
 
@@ -27,7 +27,7 @@ Callback = Callable[[dict[str, Any], Context], Any | Awaitable[Any]]
 
 
 class ExternalTool(Tool[Input, Any]):
-    """A tool whose schema was written by hand. Names, required fields and top-level types are checked; the rest is the callback's."""
+    """A tool with a hand-written schema. Names, required fields and top-level types are checked, the rest is yours."""
 
     def __init__(
         self,
@@ -56,9 +56,11 @@ class ExternalTool(Tool[Input, Any]):
 
     @property
     def input_schema(self) -> dict[str, Any]:
+        """The schema as it was handed in."""
         return self._schema  # type: ignore[no-any-return]
 
     def call(self, args: Input, ctx: Context, /) -> Any:
+        """Hand the input to the callback."""
         return self._callback(args.model_dump(mode="json", by_alias=True, exclude_unset=True), ctx)
 
 
@@ -94,6 +96,6 @@ def input_model(name: str, schema: Mapping[str, Any]) -> type[Input]:
             wanted if key in required else wanted | None,
             Field(default=... if key in required else None, alias=key),
         )
-    extra = "forbid" if schema.get("additionalProperties") is False else "allow"
+    extra: Literal["forbid", "allow"] = "forbid" if schema.get("additionalProperties") is False else "allow"
     base = type(f"{name}Base", (Input,), {"model_config": ConfigDict(extra=extra, use_attribute_docstrings=False)})
     return create_model(f"{name}Input", __base__=base, **fields)

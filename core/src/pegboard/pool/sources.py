@@ -56,15 +56,12 @@ class Sources:
         return moved
 
     def records(self) -> list[tuple[dict[str, Any], dict[str, Any]]]:
-        """Each tool as (record, plugin), the earlier source first; of two equal names the earlier wins."""
-        made = []
-        seen = set[str]()
-        for number, source in enumerate(self._sources):
-            for tool in self._good.get(number, ()):
-                if tool.name not in seen:
-                    seen.add(tool.name)
-                    made.append((describe_tool(tool), _owner(source, tool)))
-        return made
+        """Each tool as (record, plugin), the earlier source first; of two equal names the pool keeps the earlier."""
+        return [
+            (describe_tool(tool), _owner(source, tool))
+            for number, source in enumerate(self._sources)
+            for tool in self._good.get(number, ())
+        ]
 
     def tool(self, entry: Entry) -> Tool[Any, Any] | None:
         """The live tool behind a dynamic entry."""

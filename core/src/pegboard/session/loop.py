@@ -71,7 +71,7 @@ class Session:
         self._questions, self._strays = anyio.Lock(), Strays()
         self._turn: Turn | None = None
         self._reading: anyio.CancelScope | None = None
-        self._interrupted = False
+        self._busy = self._interrupted = False
         self._definitions: tuple[Any, list[dict[str, Any]]] = (None, [])
 
     async def __aenter__(self) -> Self:
@@ -94,7 +94,13 @@ class Session:
 
     async def run(self, prompt: str | Sequence[JSON]) -> Outcome:
         """Answer one prompt. Raises `ProviderError` when the model cannot be asked; the conversation stays usable."""
-        self._interrupted = False
+        self._busy, self._interrupted = True, False
+        try:
+            return await self._answer_prompt(prompt)
+        finally:
+            self._busy = False
+
+    async def _answer_prompt(self, prompt: str | Sequence[JSON]) -> Outcome:
         content = [{"type": "text", "text": prompt}] if isinstance(prompt, str) else [dict(block) for block in prompt]
         self._say("user", content)
         self._write("user", content=content)
@@ -113,6 +119,11 @@ class Session:
             }
             return self._stop(text, words.get(reason or "", "end"), number)
         return self._stop("", "max_turns", self.max_turns)
+
+    @property
+    def is_running(self) -> bool:
+        """Whether a prompt is being answered."""
+        return self._busy
 
     def interrupt(self) -> None:
         """Stop the running turn: calls are answered as cancelled, and `run` returns."""

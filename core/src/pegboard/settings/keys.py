@@ -43,12 +43,37 @@ KEYS = {
         "Load no third-party tool plugins, to find out whether one of them is the trouble.",
         variable="PEGBOARD_SAFE_MODE",
     ),
-    "permissions.deny": Key("rules", "union", "Rules for calls that must not run. A bare tool name also hides the tool."),
+    "maxToolConcurrency": Key(
+        "count",
+        "first",
+        "How many calls of a turn run at once; the default is 10.",
+        variable="PEGBOARD_MAX_TOOL_CONCURRENCY",
+    ),
+    "errorCascade": Key(
+        "bool", "first", "Whether a failed command cancels the calls after it in the same turn; the default is true."
+    ),
+    "eager": Key(
+        "safe|all",
+        "first",
+        "What starts while the model still writes: safe (calls that only read, the default) or all.",
+        needs_trust=True,
+    ),
+    "timeouts": Key("seconds", "merge", 'Seconds a call may take, by tool, family or "*".'),
+    "idleTimeouts": Key("seconds", "merge", 'Seconds without a sign of life that stop a call, by tool, family or "*".'),
+    "resultBudgetChars": Key(
+        "count", "first", "How many characters the results of one turn may add; the default is 200000."
+    ),
+    "resultRetentionDays": Key("count", "first", "How many days saved results are kept; the default is 30."),
+    "sessionRetentionDays": Key("count", "first", "How many days transcripts are kept; the default is 30."),
+    "model": Key("string", "first", "The model to ask.", needs_trust=True),
+    "provider": Key("string", "first", "The provider to use; the default is anthropic.", needs_trust=True),
+    "maxTurns": Key("count", "first", "How many requests one prompt may take; the default is 200."),
+    "permissions.deny": Key(
+        "rules", "union", "Rules for calls that must not run. A bare tool name also hides the tool."
+    ),
     "permissions.ask": Key("rules", "union", "Rules for calls that a person has to approve."),
     "permissions.allow": Key("rules", "union", "Rules for calls that run without asking.", needs_trust=True),
-    "permissions.defaultMode": Key(
-        "mode", "first", "The permission mode that a session starts in.", needs_trust=True
-    ),
+    "permissions.defaultMode": Key("mode", "first", "The permission mode that a session starts in.", needs_trust=True),
     "permissions.additionalDirectories": Key(
         "strings", "union", "Further folders that tools may use like the working directory.", needs_trust=True
     ),
@@ -76,6 +101,16 @@ def misfit(name: str, value: object) -> str | None:
             return f"{name} must be a list of strings, got {shown(value)}."
         if KEYS[name].merge == "intersect" and not value:
             return f"{name} is empty, so nothing would be left. Name at least one family, or remove {name}."
+    if kind == "count" and (isinstance(value, bool) or not isinstance(value, int) or value < 1):
+        return f"{name} must be a whole number of 1 or more, got {shown(value)}."
+    if kind == "string" and not (isinstance(value, str) and value):
+        return f"{name} must be text, got {shown(value)}."
+    if "|" in kind and value not in kind.split("|"):
+        return f"{name} must be one of {', '.join(kind.split('|'))}, got {shown(value)}."
+    if kind == "seconds" and not (
+        isinstance(value, dict) and all(type(item) in (int, float) and item > 0 for item in value.values())
+    ):
+        return f"{name} must be an object with numbers of seconds above 0, got {shown(value)}."
     if kind == "map" and not (isinstance(value, dict) and all(isinstance(item, str) for item in value.values())):
         return f"{name} must be an object with string values, got {shown(value)}."
     if kind == "rules":

@@ -121,7 +121,7 @@ def load(
     for path in places.managed_files(managed):
         reader.file("managed", path)
     if cli:
-        reader.take("cli", "command line", dict(cli))
+        reader.take("cli", "the command line", dict(cli))
     if settings_file:
         reader.file("cli", os.path.abspath(settings_file), required=True)
     reader.environment(env)
@@ -178,7 +178,7 @@ class _Reader:
             except SettingsError as error:
                 self.problems.append(error)
         if values:
-            self.take("env", "environment", values, sources)
+            self.take("env", "the environment", values, sources)
 
     def take(self, layer: str, source: str, found: dict[str, Any], sources: Mapping[str, str] | None = None) -> None:
         values: dict[str, Any] = {}
@@ -221,6 +221,10 @@ def from_variable(key: str, text: str, variable: str) -> Any:
     """A variable's text as the setting's kind."""
     if KEYS[key].kind == "strings":
         return [word.strip() for word in text.split(",") if word.strip()]
+    if KEYS[key].kind == "count":
+        if text.strip().isdecimal():
+            return int(text)
+        raise SettingsError(f"Expected a whole number, got {text!r}.", source=variable)
     words = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}
     if text.strip().lower() in words:
         return words[text.strip().lower()]

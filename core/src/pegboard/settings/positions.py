@@ -1,4 +1,4 @@
-"""Find the line of a rule in its settings file, so that a decision can point at it. Only asked when a rule has spoken."""
+"""Find the line of a rule in its settings file, so that a decision can point at it."""
 
 from __future__ import annotations
 

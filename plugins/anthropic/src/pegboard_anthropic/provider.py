@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import aclosing
 from typing import Any
 
@@ -98,14 +98,14 @@ async def _raw_events(client: Any, body: dict[str, Any], service: Service) -> As
     import httpx2
 
     response = await client.post(PATH, body=body, cast_to=httpx2.Response, stream=True)
-    decoder = EventDecoder()
+    chunks, decoder = response.aiter_bytes(), EventDecoder()
     try:
         _require_events(response, service)
-        async with aclosing(response.aiter_bytes()) as chunks:
-            async for chunk in chunks:
-                for name, data in decoder.feed(chunk):
-                    yield _parsed(name, data)
+        async for chunk in chunks:
+            for name, data in decoder.feed(chunk):
+                yield _parsed(name, data)
     finally:
+        await _abandon(chunks)
         await response.aclose()
 
 
@@ -122,9 +122,13 @@ async def _typed_events(client: Any, body: dict[str, Any], service: Service) -> 
     except Exception as error:  # the cloud's own library looks for credentials here, and raises what it likes
         words = f"{service.label} cannot be asked: {type(error).__name__}: {error}. {service.access}"
         raise ProviderError(words, kind="authentication") from error
-    async with stream:
-        async for event in stream:
+    items = aiter(stream)
+    try:
+        async for event in items:
             yield event.to_dict(mode="json", warnings=False)
+    finally:
+        await _abandon(items)
+        await stream.close()
 
 
 def _require_events(response: Any, service: Service) -> None:
@@ -144,6 +148,20 @@ def _parsed(name: str, data: bytes) -> dict[str, Any]:
     if not isinstance(event, dict):
         raise ProviderError(f"The answer holds an event {name!r} that is not a JSON object.", retryable=True)
     return {"type": name, **event}
+
+
+async def _abandon(items: AsyncIterator[Any]) -> None:
+    """Stop reading for good: a cancelled read unwinds every generator below it and closes the connection.
+
+    Closing only the outermost generator leaves those of the HTTP library to the garbage collector, which trio reports.
+    """
+    with anyio.CancelScope() as scope:
+        scope.cancel()
+        try:
+            async for _ in items:
+                pass
+        except sdk_errors():
+            pass
 
 
 async def _drain(events: AsyncGenerator[dict[str, Any], None]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from pegboard.errors import DefinitionError, PegboardError, PluginError, SettingsError, ToolError
+from pegboard.errors import DefinitionError, PegboardError, PluginError, ProviderError, SettingsError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,11 +14,14 @@ if TYPE_CHECKING:
 OK, FAILED, USAGE, DENIED, ASKS, PROVIDER, INTERRUPTED = 0, 1, 2, 3, 4, 5, 130
 
 COMMANDS = {
+    "demo": "see it work: a recorded session, no key needed",
+    "run": "ask a model that can use the tools",
     "tools": "the tools on the board, and why others are absent",
     "call": "call one tool through the whole pipeline",
     "plugins": "installed plugins, their state and the reason",
     "features": "tool families: on or off, and who said so",
     "settings": "effective settings and where each comes from",
+    "sessions": "transcripts of earlier sessions",
     "doctor": "look for problems in this environment",
     "completion": "shell completion for bash, zsh or fish",
 }
@@ -38,8 +41,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         return OK
     except (SettingsError, PluginError, DefinitionError) as error:
         return _complain(error, USAGE, debug)
-    except ToolError as error:
-        return _complain(error, FAILED, debug)
+    except ProviderError as error:
+        return _complain(error, PROVIDER, debug)
     except PegboardError as error:
         return _complain(error, FAILED, debug)
     except OSError as error:

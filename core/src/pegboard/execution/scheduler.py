@@ -1,0 +1,290 @@
+"""One turn: calls run as if one after another, and neighbours that are safe overlap.
+
+Who may start is decided in `line.py`; here calls are run, cancelled and answered. There is no task per call: a worker
+that has finished a call takes the next one.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from types import TracebackType
+from typing import Any, Literal, Self
+
+from anyio import CancelScope, Event, Lock, Semaphore, create_task_group
+from anyio.abc import TaskGroup
+from anyio.lowlevel import EventLoopToken, checkpoint_if_cancelled, current_token
+
+from pegboard.calls import Call, Result
+from pegboard.context import Context
+from pegboard.contract import Tool, _FunctionTool  # pyright: ignore[reportPrivateUsage]
+from pegboard.execution import answers
+from pegboard.execution.dispatch import Desk, dispatch
+from pegboard.execution.line import Line
+from pegboard.execution.seats import Limits, Moved, TurnSeat
+from pegboard.execution.threads import Strays, left_running
+
+CAP = 10
+"""How many calls of a turn act at once unless settings say otherwise."""
+PATIENCE = 5.0
+"""How many seconds a call that changes something waits for the thread of a stopped one."""
+
+log = logging.getLogger("pegboard")
+
+
+class Turn:
+    """The calls of one message of a model.
+
+    Example::
+
+        async with Turn(ctx, board) as turn:
+            turn.add(call)                        # while the model still writes
+            turn.end()                            # the message is complete
+            async for result in turn.results():   # in request order, each as soon as it can be
+                ...
+        ctx = turn.ctx
+
+    With `eager="safe"` only calls that read and are concurrency-safe act before `end()`; with `"all"` every call does,
+    in order. `questions` is the session's lock for questions to people and `strays` its memory of threads that could
+    not be stopped; a turn inside a call is given the same two, and has slots of its own.
+    """
+
+    thread: int
+    token: EventLoopToken
+    _group: TaskGroup
+
+    def __init__(
+        self,
+        ctx: Context,
+        desk: Desk,
+        *,
+        cap: int = CAP,
+        cascade: bool = True,
+        eager: Literal["safe", "all"] = "safe",
+        questions: Lock | None = None,
+        limits: Callable[[Tool[Any, Any]], Limits | None] | None = None,
+        strays: Strays | None = None,
+        patience: float = PATIENCE,
+    ) -> None:
+        self.desk, self.cap, self.cascade, self.limits, self.patience = desk, cap, cascade, limits, patience
+        self.questions = questions or Lock(fast_acquire=True)
+        self.strays = Strays() if strays is None else strays
+        self.line: Line[TurnSeat] = Line(ctx, complete=eager == "all")
+        self.slots = Semaphore(cap, fast_acquire=True)
+        self.acting = 0
+        self.begun = False
+        """Whether any call has begun to act: from then on the request must not be repeated."""
+        self.ended = Event()
+        self._over = False
+        self._sent = False
+        self._stopped = ""
+        self._news: Event | None = None
+        self._quiet: Event | None = None
+
+    @property
+    def ctx(self) -> Context:
+        """The context after every barrier so far; when all results are there, the one that the next turn sees."""
+        return self.line.ctx
+
+    async def __aenter__(self) -> Self:
+        self.thread, self.token = threading.get_ident(), current_token()
+        self._group = create_task_group()
+        await self._group.__aenter__()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> bool | None:
+        if not self._over:
+            self.cancel("because the turn was left", force=True)
+            self.end()
+        try:
+            return await self._group.__aexit__(kind, error, trace)
+        except BaseExceptionGroup as group:
+            if group.exceptions == (error,):
+                return False  # The caller's own exception goes on as it was raised.
+            raise
+
+    def add(self, call: Call) -> None:
+        """Queue a call and start it if it may start.
+
+        Never waits: the reader of the model's stream must not stand behind a tool.
+        """
+        if self._over:
+            raise RuntimeError("This turn has ended. Start a new one for further calls.")
+        tool = self._find(call.name)
+        seat = TurnSeat(self, call, tool, safety(tool), self.ctx)
+        self.line.places.append(seat)
+        if self._stopped:
+            self._stop([seat], self._stopped, force=False)
+        else:
+            self.pump()
+
+    def end(self) -> None:
+        """Say that the model has written its last call."""
+        self._over = self.line.complete = True
+        self.ended.set()
+        self.pump()
+        self._tell()
+
+    def cancel(self, why: str = "by the user", *, only: str | None = None, force: bool = False) -> None:
+        """Stop every unfinished call, or the `only` one with this id; it is answered `<Name> was cancelled <why>`.
+
+        Calls that are still to come are answered alike. A call whose tool blocks interruption finishes once it has
+        begun to act, unless forced.
+        """
+        if only is None:
+            self._stopped = why
+        self._stop([seat for seat in self.line.places if only in (None, seat.call.id)], why, force)
+
+    def results(self) -> Results:
+        """Each result in request order, as soon as it and all before it are there."""
+        return Results(self)
+
+    async def result(self, index: int) -> Result | None:
+        """The result of one call by its place in the request, or None when the turn ends before it."""
+        while index < len(self.line.places) or not self._over:
+            if index < len(self.line.places) and (result := self.line.places[index].result):
+                return result
+            self._news = self._news or Event()
+            await self._news.wait()
+        return None
+
+    def pump(self) -> None:
+        """Send for a worker if a call may start and there is a slot for it."""
+        if not self._sent and self.acting < self.cap and self.line.head():
+            self._sent = True
+            self._group.start_soon(self._work)
+
+    async def silence(self) -> None:
+        """Wait until a call has left."""
+        self._quiet = self._quiet or Event()
+        await self._quiet.wait()
+
+    async def _work(self) -> None:
+        self._sent = False
+        while self.acting < self.cap and (seat := self.line.next()):
+            self.pump()  # While this call stands still, another worker takes the next; if it never does, this one will.
+            await self._run(seat)
+
+    async def _run(self, seat: TurnSeat) -> None:
+        result: Result | None = None
+        left_running.set(seat.left_running)
+        try:
+            with CancelScope() as seat.scope:
+                while result is None and not seat.why:
+                    try:
+                        result = await dispatch(seat.call, seat.watched(), self.desk, seat)
+                    except Moved:
+                        seat.ctx = self.ctx
+        except BaseException as error:
+            if _is_for_the_host(error):
+                raise
+            await checkpoint_if_cancelled()  # If nobody cancelled the turn, the tool let out a cancellation of its own.
+            result = self._crashed(seat, error)
+        self._finish(seat, result)
+
+    def _finish(self, seat: TurnSeat, result: Result | None) -> None:
+        seat.end()
+        seat.result = result = self._answer(seat, result)
+        self.line.leave(seat)
+        if self.cascade and result.is_error and answers.cascades(seat, result):
+            self._stopped = self._stopped or answers.because_of(seat, result)
+            later = self.line.places[self.line.places.index(seat) + 1 :]
+            self._stop(later, answers.because_of(seat, result), force=False)
+        self._tell()
+
+    def _answer(self, seat: TurnSeat, result: Result | None) -> Result:
+        """The result as dispatch made it, unless the call was stopped or its change cannot be applied."""
+        finished = result is not None
+        if result is None or result.is_error:
+            result = answers.cancelled(seat) if seat.why else seat.overdue() or result
+        if result is None:
+            raise RuntimeError(f"{seat.name} ended without a result and without a reason.")
+        if not finished:
+            seat.emit_finished(result.text[:500])
+        if result.change is not None:
+            try:
+                self.ctx.after(result.change)
+            except Exception as error:
+                result = self._crashed(seat, error)
+        return replace(result, notes=(*result.notes, *seat.notes)) if seat.notes else result
+
+    def _stop(self, seats: Iterable[TurnSeat], why: str, force: bool) -> None:
+        for seat in seats:
+            if seat.result or seat.why or (seat.blocks and not force):
+                continue
+            seat.why = why
+            if not seat.started:
+                seat.result = self._answer(seat, None)
+            elif seat.scope:
+                seat.scope.cancel()
+        self.pump()
+        self._tell()
+
+    def _tell(self) -> None:
+        """Wake whoever waits for a result or for silence."""
+        if self._over and self.line.empty:
+            self.line.fold()
+        if self._news:
+            self._news.set()
+            self._news = None
+        if self._quiet:
+            self._quiet.set()
+            self._quiet = None
+
+    def _find(self, name: str) -> Tool[Any, Any] | None:
+        try:
+            return self.desk.find(name).tool
+        except Exception:
+            return None  # Its dispatch meets the same error and puts it into words.
+
+    def _crashed(self, seat: TurnSeat, error: BaseException) -> Result:
+        log.error("a call of %s broke its turn's rules", seat.name, exc_info=error)
+        return answers.crashed(seat, type(error).__name__)
+
+
+class Results:
+    """The results of a turn. An object rather than a generator: whoever stops early leaves nothing to clean up."""
+
+    def __init__(self, turn: Turn) -> None:
+        self._turn, self._index = turn, 0
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> Result:
+        result = await self._turn.result(self._index)
+        if result is None:
+            raise StopAsyncIteration
+        self._index += 1
+        return result
+
+
+def _is_for_the_host(error: BaseException) -> bool:
+    """Whether an exception means the whole program rather than one call."""
+    kinds = (KeyboardInterrupt, GeneratorExit)
+    return bool(error.subgroup(kinds)) if isinstance(error, BaseExceptionGroup) else isinstance(error, kinds)
+
+
+def safety(tool: Tool[Any, Any] | None) -> bool | None:
+    """Whether calls of a tool may overlap, if that does not depend on the input. A tool that is not there is safe."""
+    if tool is None:
+        return True
+    facts = type(tool).facts
+    constant = facts is Tool.facts or (
+        isinstance(tool, _FunctionTool) and facts is _FunctionTool.facts and not tool._facts
+    )
+    return tool.concurrency_safe if constant else None
+
+
+async def run_calls(desk: Desk, calls: Iterable[Call], ctx: Context, **options: Any) -> tuple[list[Result], Context]:
+    """Run a finished list of calls as one turn: the results in request order, and the context after them."""
+    async with Turn(ctx, desk, **options) as turn:
+        for call in calls:
+            turn.add(call)
+        turn.end()
+        results = [result async for result in turn.results()]
+    return results, turn.ctx

@@ -1,0 +1,1 @@
+"""What a host brings to its tools: processes, background work, a place for long results."""

@@ -1,0 +1,183 @@
+"""The three small languages inside the parentheses of a rule: path names, commands, hosts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import lru_cache
+
+Test = Callable[[str], object]
+GLOB = frozenset("*?[")
+
+
+def literal(name: str) -> str | None:
+    """The plain text of a pattern without wildcards (escapes taken away), or None for one with."""
+    if "\\" not in name:
+        return None if not GLOB.isdisjoint(name) else name
+    out, characters = [], iter(name)
+    for character in characters:
+        if character in GLOB:
+            return None
+        out.append(next(characters, "\\") if character == "\\" else character)
+    return "".join(out)
+
+
+def name_test(pattern: str) -> Test:
+    """A test for one name of a path against a gitignore pattern; cheap forms need no regular expression."""
+    if pattern == "*":
+        return bool
+    if pattern.count("*") == 1 and not set(pattern) & set("?[\\"):
+        if pattern[0] == "*":
+            return _EndsWith(pattern[1:])
+        if pattern[-1] == "*":
+            return _StartsWith(pattern[:-1])
+    return _compiled(pattern)
+
+
+class _EndsWith:
+    __slots__ = ("tail",)
+
+    def __init__(self, tail: str) -> None:
+        self.tail = tail
+
+    def __call__(self, name: str) -> bool:
+        return name.endswith(self.tail)
+
+
+class _StartsWith:
+    __slots__ = ("head",)
+
+    def __init__(self, head: str) -> None:
+        self.head = head
+
+    def __call__(self, name: str) -> bool:
+        return name.startswith(self.head)
+
+
+@lru_cache(maxsize=4096)
+def _compiled(pattern: str) -> Test:
+    return re.compile(_translate(pattern), re.DOTALL).fullmatch
+
+
+def _translate(pattern: str) -> str:
+    out: list[str] = []
+    at = 0
+    while at < len(pattern):
+        character = pattern[at]
+        at += 1
+        if character == "*":
+            if not out or out[-1] != ".*":
+                out.append(".*")
+        elif character == "?":
+            out.append(".")
+        elif character == "\\" and at < len(pattern):
+            out.append(re.escape(pattern[at]))
+            at += 1
+        elif character == "[" and (end := _end_of_class(pattern, at)) > 0:
+            out.append(_class(pattern[at:end]))
+            at = end + 1
+        else:
+            out.append(re.escape(character))
+    return "".join(out)
+
+
+def _end_of_class(pattern: str, at: int) -> int:
+    start = at + 1 if pattern[at : at + 1] in ("!", "^") else at
+    return pattern.find("]", start + 1)
+
+
+def _class(inside: str) -> str:
+    negated = inside[0] in "!^"
+    body = inside[1:] if negated else inside
+    safe = re.sub(r"([\[\]\\^&|~])", r"\\\1", body)
+    made = f"[{'^' if negated else ''}{safe}]"
+    try:
+        re.compile(made)
+    except re.error:
+        return re.escape(f"[{inside}]")
+    return made
+
+
+class TextPattern:
+    """A pattern for a command or a name: exact, with `*` anywhere, with ` *` or `:*` as a word boundary at the end."""
+
+    __slots__ = ("exact", "head", "prefix", "tail", "text")
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        body = text[:-2] if text.endswith((":*", " *")) else None
+        self.prefix = plain(body) if body is not None and not _has_star(body) else None
+        self.exact = plain(text) if body is None and not _has_star(text) else None
+        source = text if body is None else f"{body} *"
+        wild = self.prefix is None and self.exact is None
+        self.head = plain(source[: _first_star(source)]).rstrip(" ") if wild else ""
+        self.tail = body is not None
+
+    def matches(self, text: str) -> bool:
+        """Whether the pattern covers the whole text."""
+        if self.exact is not None:
+            return text == self.exact
+        if self.prefix is not None:
+            return text == self.prefix or text.startswith((f"{self.prefix} ", f"{self.prefix}\t"))
+        return bool(_star_test(self.text[:-2] if self.tail else self.text, self.tail)(text))
+
+
+def plain(text: str) -> str:
+    r"""The text with `\*` and `\\` as the characters they stand for."""
+    return text.replace("\\*", "*").replace("\\\\", "\\") if "\\" in text else text
+
+
+def _first_star(text: str) -> int:
+    at = text.find("*")
+    while at > 0 and text[at - 1] == "\\":
+        at = text.find("*", at + 1)
+    return len(text) if at < 0 else at
+
+
+def _has_star(text: str) -> bool:
+    return _first_star(text) < len(text)
+
+
+@lru_cache(maxsize=4096)
+def _star_test(text: str, word_boundary: bool) -> Test:
+    pieces, rest = [], text
+    while (at := _first_star(rest)) < len(rest):
+        pieces.append(re.escape(plain(rest[:at])))
+        rest = rest[at + 1 :]
+    pieces.append(re.escape(plain(rest)))
+    return re.compile(".*".join(pieces) + (r"(?:[ \t].*)?" if word_boundary else ""), re.DOTALL).fullmatch
+
+
+def value_matches(pattern: str, value: object) -> bool:
+    """Whether a parameter rule's value covers a scalar of the input, compared as it would be written in JSON."""
+    if isinstance(value, bool):
+        return bool(_star_test(pattern, False)("true" if value else "false"))
+    if isinstance(value, (str, int, float)):
+        return bool(_star_test(pattern, False)(str(value)))
+    return False
+
+
+def host_of(text: str) -> str:
+    """The host in a URL, or a bare host name: lower case, without port, user and one trailing dot; empty if none."""
+    if "://" in text:
+        from urllib.parse import urlsplit
+
+        try:
+            text = urlsplit(text).hostname or ""
+        except ValueError:
+            return ""
+    return text.strip().lower().removesuffix(".")
+
+
+@lru_cache(maxsize=4096)
+def host_test(pattern: str) -> Test:
+    """A test for a host name: exact, `*.example.com` at any depth but not the apex, `*`, or one label for each `*`."""
+    pattern = pattern.strip().lower().removesuffix(".")
+    if pattern == "*":
+        return bool
+    if pattern.startswith("*.") and "*" not in pattern[2:]:
+        return lambda host: host.endswith(pattern[1:]) and len(host) > len(pattern) - 1
+    if "*" not in pattern:
+        return lambda host: host == pattern
+    body = "[^.]*".join(re.escape(piece) for piece in pattern.removeprefix("*.").split("*"))
+    return re.compile((r"(?:[^.]+\.)+" if pattern.startswith("*.") else "") + body).fullmatch

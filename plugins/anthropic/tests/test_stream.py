@@ -1,0 +1,184 @@
+"""Answers, from a real server through the real SDK."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from contextlib import aclosing
+from typing import Any
+
+import anyio
+import anyio.to_thread
+import pytest
+
+from pegboard_anthropic import AnthropicProvider
+
+from .loopback import REQUEST, ask, sse
+
+THINKS_AND_CALLS = sse.message(
+    sse.thinking("Let me see."), sse.text("I will read it."), sse.tool_use("Read", {"file_path": "a.txt"})
+)
+
+
+def events_of(answer: Any) -> list[dict[str, Any]]:
+    return [event for _, event in answer]
+
+
+async def test_events_arrive_as_they_were_sent() -> None:
+    with sse.SseServer([THINKS_AND_CALLS]) as server:
+        assert await ask(server.url) == events_of(THINKS_AND_CALLS)
+
+
+async def test_unknown_blocks_events_and_pings_pass_through() -> None:
+    block = {"type": "hologram", "depth": 3, "nested": {"a": [1, None]}}
+    extra = [(0.0, {"type": "ping"}), (0.0, {"type": "weather_report", "sun": True})]
+    whole = sse.message(block)
+    answer = [whole[0], *extra, *whole[1:]]
+    with sse.SseServer([answer]) as server:
+        assert await ask(server.url) == events_of(answer)
+
+
+async def test_line_separators_of_unicode_inside_a_text_survive() -> None:
+    words = "one\u2028two\u2029three\x85four\x0bfive"
+    with sse.SseServer([sse.message(sse.text(words))]) as server:
+        events = await ask(server.url)
+    deltas = [event["delta"]["text"] for event in events if event["type"] == "content_block_delta"]
+    assert "".join(deltas) == words
+
+
+async def test_an_event_is_handed_on_before_the_next_one_is_sent() -> None:
+    more = threading.Event()
+    with sse.SseServer([sse.message(sse.text("first"), (more, sse.text("second")))]) as server:
+        provider = AnthropicProvider(base_url=server.url, api_key="k")
+        async with aclosing(provider.stream(REQUEST)) as events:
+            async for event in events:
+                if event == {"type": "content_block_stop", "index": 0}:
+                    assert server.requests[0].message_end is None
+                    more.set()
+        await provider.aclose()
+    assert server.requests[0].message_end is not None
+
+
+async def test_the_body_is_the_request_in_its_own_order_and_nothing_is_lost() -> None:
+    schema = {
+        "type": "object",
+        "required": ["z", "a"],
+        "properties": {"z": {"type": "string"}, "a": {"type": "integer"}},
+    }
+    request = {
+        **REQUEST,
+        "system": [{"type": "text", "text": "Be brief. ✓", "cache_control": {"type": "ephemeral"}}],
+        "tools": [{"name": "Zed", "input_schema": schema, "description": "z"}, {"name": "Ay", "input_schema": schema}],
+        "thinking": {"type": "adaptive"},
+        "temperature": 1,
+        "a_key_of_next_year": {"b": 1, "a": None},
+    }
+    with sse.SseServer([sse.message(sse.text("ok"))]) as server:
+        await ask(server.url, request)
+    sent = server.requests[0].raw
+    assert sent == json.dumps({**request, "stream": True}, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+async def test_the_request_given_is_not_changed() -> None:
+    request = json.loads(json.dumps(REQUEST))
+    with sse.SseServer([sse.message(sse.text("ok"))]) as server:
+        await ask(server.url, request)
+    assert request == REQUEST
+
+
+async def test_address_and_key_come_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    with sse.SseServer([sse.message(sse.text("ok"))]) as server:
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
+        monkeypatch.setenv("ANTHROPIC_API_KEY", "key-from-the-environment")
+        await ask("", base_url=None, api_key=None)
+    request = server.requests[0]
+    assert (request.path, request.headers["authorization"]) == ("/v1/messages", "Bearer key-from-the-environment")
+
+
+async def test_a_token_in_the_environment_is_used_where_there_is_no_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ANTHROPIC_AUTH_TOKEN", "token")
+    with sse.SseServer([sse.message(sse.text("ok"))]) as server:
+        await ask(server.url, api_key=None)
+    assert server.requests[0].headers["authorization"] == "Bearer token"
+
+
+async def test_requests_share_a_connection_until_the_provider_is_closed() -> None:
+    with sse.SseServer(lambda request: sse.message(sse.text("ok"))) as server:
+        provider = AnthropicProvider(base_url=server.url, api_key="k")
+        for closes in (False, True, True):
+            async for _ in provider.stream(REQUEST):
+                pass
+            if closes:
+                await provider.aclose()
+    assert [request.connection for request in server.requests] == [1, 1, 2]
+
+
+async def test_requests_may_run_side_by_side_on_one_provider() -> None:
+    both = threading.Barrier(2, timeout=10)
+
+    def answer(request: Any) -> Any:
+        both.wait()  # Breaks unless the second request arrives while the first is open.
+        return sse.message(sse.text(request.body["messages"][0]["content"]))
+
+    texts: list[str] = []
+    with sse.SseServer(answer) as server:
+        provider = AnthropicProvider(base_url=server.url, api_key="k")
+
+        async def one(words: str) -> None:
+            request = {**REQUEST, "messages": [{"role": "user", "content": words}]}
+            parts = [e["delta"]["text"] async for e in provider.stream(request) if e["type"] == "content_block_delta"]
+            texts.append("".join(parts))
+
+        async with anyio.create_task_group() as group:
+            group.start_soon(one, "left")
+            group.start_soon(one, "right")
+        await provider.aclose()
+    assert sorted(texts) == ["left", "right"]
+
+
+async def test_cancelling_the_consumer_closes_the_connection_at_once() -> None:
+    never = threading.Event()
+    with sse.SseServer([sse.message(sse.text("first"), (never, sse.text("second")))]) as server:
+        provider = AnthropicProvider(base_url=server.url, api_key="k")
+        with anyio.CancelScope() as scope:
+            async with aclosing(provider.stream(REQUEST)) as events:
+                async for event in events:
+                    if event["type"] == "content_block_stop":
+                        scope.cancel()
+        began = time.monotonic()
+        assert await anyio.to_thread.run_sync(server.requests[0].disconnected.wait, 5)
+        assert time.monotonic() - began < 1
+        await provider.aclose()
+    assert scope.cancelled_caught
+
+
+async def test_closing_the_generator_in_the_middle_closes_the_connection() -> None:
+    never = threading.Event()
+    with sse.SseServer([sse.message(sse.text("first"), (never, sse.text("second")))]) as server:
+        provider = AnthropicProvider(base_url=server.url, api_key="k")
+        async with aclosing(provider.stream(REQUEST)) as events:
+            await anext(events)
+        assert await anyio.to_thread.run_sync(server.requests[0].disconnected.wait, 5)
+        await provider.aclose()
+
+
+@pytest.mark.parametrize("end", [(0.0, sse.DROP), (threading.Event(), {"type": "ping"})], ids=["drop", "silence"])
+async def test_nothing_after_the_end_of_the_message_matters(end: Any) -> None:
+    answer = sse.message(sse.text("done"))
+    with sse.SseServer([[*answer, end]]) as server:
+        with anyio.fail_after(5):
+            assert await ask(server.url) == events_of(answer)
+
+
+def test_each_event_loop_has_a_client_of_its_own() -> None:
+    with sse.SseServer(lambda request: sse.message(sse.text("ok"))) as server:
+        provider = AnthropicProvider(base_url=server.url, api_key="k")
+
+        async def use() -> int:
+            try:
+                return len([event async for event in provider.stream(REQUEST)])
+            finally:
+                await provider.aclose()
+
+        assert anyio.run(use) == anyio.run(use) == anyio.run(use, backend="trio") > 0

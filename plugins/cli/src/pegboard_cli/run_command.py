@@ -1,0 +1,199 @@
+"""`pegboard run`: a model, the tools, and the loop between them."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pegboard_cli import options
+from pegboard_cli.main import FAILED, INTERRUPTED, OK, PROVIDER, USAGE
+
+if TYPE_CHECKING:
+    import argparse
+
+    from pegboard import Board, Provider
+    from pegboard.session.loop import Outcome, Session
+    from pegboard.settings import Settings
+    from pegboard_cli.views import View
+
+MODEL = "claude-sonnet-5-5"
+MODES = ("default", "acceptEdits", "plan", "auto", "dontAsk", "bypassPermissions")
+
+EXAMPLES = """\
+  pegboard run "What does this project do?"
+  pegboard run                                  a conversation, on a terminal
+  echo "Count the files" | pegboard run --output-format json
+  pegboard run --replay script.jsonl "Go"       play a script, no key needed
+  pegboard run --resume "And now the tests"     go on with the last session
+
+Needs ANTHROPIC_API_KEY, or --replay. Ctrl-C once interrupts the turn, twice leaves.
+"""
+
+
+def run(words: list[str]) -> int:
+    """The command."""
+    given = parse(words)
+    settings = options.settings_for(given, **layer(given))
+    options.warn(settings, settings.notices)
+    settings.require_sound()
+    prompt = the_prompt(given)
+    if prompt == "":
+        sys.stderr.write("pegboard: there is no prompt. Give one as an argument or on standard input.\n")
+        return USAGE
+
+    import anyio
+
+    from pegboard import Board, ProviderError
+    from pegboard.execution.prints import keep_stdout_clean
+    from pegboard_cli.asking import Answer
+    from pegboard_cli.views import view_for
+
+    view = view_for(given.output_format)
+    board = Board.load(settings=settings, plugins=[Answer(False, view), view])
+    options.warn(settings, [notice for notice in board.pool.notices if notice not in settings.notices])
+    try:
+        with keep_stdout_clean(), view:
+            return anyio.run(converse, given, board, view, prompt)
+    except ProviderError as error:
+        view.fail(str(error))
+        return PROVIDER
+
+
+def parse(words: list[str]) -> argparse.Namespace:
+    """The options."""
+    parser = options.parser("run", "Ask a model that can use the tools.", EXAMPLES)
+    parser.add_argument("prompt", nargs="?", metavar="PROMPT", help="what to do; without it a conversation, or stdin")
+    parser.add_argument("--replay", metavar="FILE", help="play this script instead of asking a model")
+    parser.add_argument("--model", metavar="M", help=f"the model (default: {MODEL})")
+    parser.add_argument("--permission-mode", metavar="M", choices=MODES, help=", ".join(MODES))
+    formats = ("text", "json", "stream-json")
+    parser.add_argument("--output-format", choices=formats, default="text", help="text, json or stream-json")
+    parser.add_argument("--tools", metavar="A,B", help="show the model only these tools")
+    parser.add_argument("--exclude-tools", metavar="A,B", help="hide these tools from the model")
+    parser.add_argument("--allow", action="append", metavar="RULE", help="a permission rule that allows")
+    parser.add_argument("--deny", action="append", metavar="RULE", help="a permission rule that denies")
+    parser.add_argument("--max-turns", type=int, metavar="N", help="how many requests one prompt may take")
+    parser.add_argument("--add-dir", action="append", metavar="DIR", help="a further working directory")
+    parser.add_argument("--resume", nargs="?", const="", metavar="ID", help="go on with a session (default: the last)")
+    given = parser.parse_args(words)
+    if given.max_turns is not None and given.max_turns < 1:
+        parser.error("--max-turns must be 1 or more")
+    for folder in given.add_dir or ():
+        if not Path(folder).is_dir():
+            parser.error(f"--add-dir: there is no folder {folder!r}")
+    return given
+
+
+def layer(given: argparse.Namespace) -> dict[str, Any]:
+    """What the options say, as settings."""
+    made: dict[str, Any] = {}
+    if given.tools is not None:
+        made["availableTools"] = options.words(given.tools)
+    if given.exclude_tools:
+        made["excludedTools"] = options.words(given.exclude_tools)
+    for key, value in (("model", given.model), ("maxTurns", given.max_turns)):
+        if value:
+            made[key] = value
+    rules = {kind: value for kind, value in (("allow", given.allow), ("deny", given.deny)) if value}
+    if rules:
+        made["permissions"] = rules
+    return made
+
+
+def the_prompt(given: argparse.Namespace) -> str | None:
+    """The prompt; None means a conversation on a terminal."""
+    if given.prompt is not None:
+        return str(given.prompt)
+    if sys.stdin.isatty():
+        return None
+    return sys.stdin.buffer.read().decode("utf-8", "replace").strip()
+
+
+async def converse(given: argparse.Namespace, board: Board, view: View, prompt: str | None) -> int:
+    """Answer the prompt, or prompts until the person has had enough."""
+    from anyio import create_task_group
+
+    from pegboard_cli.interrupts import watch
+
+    async with create_task_group() as group:
+        async with open_session(given, board) as session:
+            stops = await group.start(watch, session, group.cancel_scope)
+            if prompt is not None:
+                code = finish(await session.run(prompt), session, view)
+            else:
+                code = await chat(session, view)
+        stops.cancel()
+        return code
+    return INTERRUPTED
+
+
+async def chat(session: Session, view: View) -> int:
+    """Prompts from the terminal, until end of file."""
+    from anyio import to_thread
+
+    from pegboard import ProviderError
+
+    while True:
+        line = await to_thread.run_sync(view.read_prompt, abandon_on_cancel=True)
+        if line is None:
+            return OK
+        if line.strip():
+            try:
+                finish(await session.run(line), session, view)
+            except ProviderError as error:
+                view.fail(str(error))
+
+
+def finish(outcome: Outcome, session: Session, view: View) -> int:
+    """Show how it went; the exit code says it too."""
+    view.finish(outcome, session)
+    return {"end": OK, "interrupted": INTERRUPTED}.get(outcome.stopped_by, FAILED)
+
+
+def open_session(given: argparse.Namespace, board: Board) -> Session:
+    """A session as the options and settings want it, new or resumed."""
+    from pegboard.session.loop import MAX_TURNS, Session
+    from pegboard.session.transcript import Transcript, restore
+    from pegboard_cli.sessions_command import find_session, new_session
+
+    settings: Settings = board.settings
+    path = find_session(given.resume) if given.resume is not None else new_session(settings)
+    roots = tuple(Path(folder).resolve() for folder in given.add_dir or ())
+    ctx = board.context(mode=given.permission_mode or settings.get("permissions.defaultMode", "default"), roots=roots)
+    earlier = restore(path) if given.resume is not None and path else None
+    session = Session(
+        board,
+        the_provider(given, board),
+        model=settings.get("model", MODEL),
+        ctx=ctx,
+        max_turns=settings.get("maxTurns", MAX_TURNS),
+        transcript=Transcript(path) if path else None,
+        session_id=path.stem if path else "",
+    )
+    if earlier:
+        messages, changes = earlier
+        for change in changes:
+            ctx = ctx.after(change)
+        session.resume(messages, ctx)
+    return session
+
+
+def the_provider(given: argparse.Namespace, board: Board) -> Provider:
+    """The script, or the provider that settings name."""
+    from pegboard import ProviderError
+    from pegboard.session.replay import ReplayProvider
+
+    if given.replay:
+        return ReplayProvider.from_file(given.replay)
+    name, found = board.settings.get("provider", "anthropic"), board.providers()
+    if name not in found:
+        raise ProviderError(
+            f"There is no provider {name!r}. Install pegboard-{name}, or play a script with --replay.", kind="script"
+        )
+    if name == "anthropic" and not any(os.environ.get(v) for v in ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN")):
+        raise ProviderError(
+            "ANTHROPIC_API_KEY is not set. Set it, or play a script with --replay.", kind="authentication"
+        )
+    return found[name]

@@ -1,0 +1,134 @@
+"""`pegboard sessions`: the transcripts that are kept."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+import uuid
+from pathlib import Path
+from typing import Any
+
+from pegboard.errors import PegboardError
+from pegboard.settings import Settings
+from pegboard.settings.places import state_dir
+from pegboard_cli import options, output
+from pegboard_cli.main import OK
+
+EXAMPLES = """\
+  pegboard sessions                  what is kept, newest first
+  pegboard sessions show ID          one conversation
+  pegboard sessions delete ID
+  pegboard run --resume ID "Go on"
+"""
+
+KEEP_DAYS = 30
+
+
+def run(words: list[str]) -> int:
+    """The command."""
+    parser = options.parser("sessions", "The transcripts that are kept.", EXAMPLES)
+    options.listing(parser)
+    parser.add_argument("act", nargs="?", choices=["list", "show", "delete"], default="list", help="what to do")
+    parser.add_argument("id", nargs="?", metavar="ID", help="the session, or the beginning of its id")
+    given = parser.parse_args(words)
+    if given.act == "list":
+        return show_list(as_json=given.json)
+    if not given.id:
+        parser.error(f"{given.act} needs the id of a session")
+    path = find_session(given.id)
+    if given.act == "delete":
+        path.unlink()
+        sys.stdout.write(f"Deleted {path.stem}.\n")
+        return OK
+    return show(path, as_json=given.json)
+
+
+def folder() -> Path | None:
+    """Where transcripts are kept; None where there is no place for them."""
+    state = state_dir(os.environ)
+    return Path(state, "transcripts") if state else None
+
+
+def transcripts() -> list[Path]:
+    """All transcripts, newest first."""
+    place = folder()
+    found = list(place.glob("*.jsonl")) if place and place.is_dir() else []
+    return sorted(found, key=lambda path: path.stat().st_mtime, reverse=True)
+
+
+def new_session(settings: Settings) -> Path | None:
+    """The file of a new session; old ones go now."""
+    place = folder()
+    if place is None:
+        return None
+    oldest = time.time() - settings.get("sessionRetentionDays", KEEP_DAYS) * 86_400
+    for path in transcripts():
+        if path.stat().st_mtime < oldest:
+            path.unlink(missing_ok=True)
+    return place / f"{uuid.uuid4().hex}.jsonl"
+
+
+def find_session(beginning: str) -> Path:
+    """The transcript whose id begins like this; the newest for nothing."""
+    found = [path for path in transcripts() if path.stem.startswith(beginning)]
+    if not found:
+        reason = f"no session begins with {beginning!r}" if beginning else "there is no session yet"
+        raise PegboardError(f"Nothing to resume: {reason}. See `pegboard sessions`.")
+    if beginning and len(found) > 1:
+        raise PegboardError(f"{len(found)} sessions begin with {beginning!r}. Give more of the id.")
+    return found[0]
+
+
+def show_list(*, as_json: bool) -> int:
+    """A line a session."""
+    rows = [describe(path) for path in transcripts()]
+    if as_json:
+        output.print_json(rows)
+    else:
+        output.print_table(
+            ["ID", "WHEN", "MESSAGES", "PROMPT"],
+            [[r["id"][:12], r["when"], str(r["messages"]), r["prompt"][:80]] for r in rows],
+        )
+    return OK
+
+
+def describe(path: Path) -> dict[str, Any]:
+    """What a transcript is about."""
+    from pegboard.session.transcript import restore
+
+    try:
+        messages = restore(path)[0]
+    except PegboardError as error:
+        messages = [{"role": "user", "content": [{"type": "text", "text": f"({error})"}]}]
+    prompts = [b["text"] for m in messages if m["role"] == "user" for b in m["content"] if b.get("type") == "text"]
+    when = time.strftime("%Y-%m-%d %H:%M", time.localtime(path.stat().st_mtime))
+    return {"id": path.stem, "when": when, "messages": len(messages), "prompt": prompts[0] if prompts else ""}
+
+
+def show(path: Path, *, as_json: bool) -> int:
+    """One conversation."""
+    from pegboard.session.transcript import restore
+
+    messages = restore(path)[0]
+    if as_json:
+        output.print_json(messages)
+        return OK
+    for message in messages:
+        for block in message["content"]:
+            sys.stdout.write(f"{output.styled(message['role'], 'bold')}: {output.printable(words_of(block))}\n")
+    return OK
+
+
+def words_of(block: dict[str, Any]) -> str:
+    """A block in words."""
+    from pegboard_cli.views import summary
+
+    if block.get("type") == "text":
+        return str(block["text"])
+    if block.get("type") == "tool_use":
+        return summary(block["name"], block["input"])
+    if block.get("type") == "tool_result":
+        parts = [part.get("text", f"({part['type']})") for part in block.get("content", [])]
+        return ("failed: " if block.get("is_error") else "") + "\n".join(parts)
+    return f"({block.get('type')})"

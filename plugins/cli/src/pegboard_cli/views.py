@@ -1,0 +1,171 @@
+"""What a person or a program sees of a session: plain lines, a live view, or JSON."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from types import TracebackType
+from typing import Any, Self
+
+from pegboard import Event, hookimpl
+from pegboard.session.loop import Outcome, Session
+from pegboard_cli.output import printable, visible
+from pegboard.wording import shown
+
+
+class View:
+    """Plain lines: what the model says goes to stdout, what the tools do to stderr."""
+
+    def __init__(self) -> None:
+        self.began = time.monotonic()
+        self.inputs: dict[str, str] = {}
+        self._midline = False
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._end_line()
+
+    @hookimpl
+    def observe(self, event: Event) -> None:
+        """Every event of the board and the session."""
+        show = getattr(self, f"on_{event.kind}", None)
+        if show:
+            show(**event.data)
+
+    def on_text_written(self, text: str) -> None:
+        """The model writes."""
+        sys.stdout.write(printable(text))
+        sys.stdout.flush()
+        self._midline = not text.endswith("\n")
+
+    def on_message_finished(self, **data: Any) -> None:
+        """The model has ended a message."""
+        self._end_line()
+
+    def on_call_requested(self, id: str, name: str, input: dict[str, Any]) -> None:
+        """The model has written a call."""
+        self.inputs[id] = summary(name, input)
+
+    def on_call_finished(self, id: str, name: str, decision: str, is_error: bool, ms: float, said: str) -> None:
+        """A call has its result."""
+        mark = "denied" if decision == "deny" else "failed" if is_error else "ok"
+        first = said.strip().splitlines()[0] if said.strip() else ""
+        self.say(f"  {mark:<6} {self.inputs.pop(id, name)}  ({ms:.0f} ms)  {first[:80]}")
+
+    def on_request_retried(self, reason: str, delay: float, attempt: int) -> None:
+        """The provider is asked again."""
+        self.say(f"  asking again in {delay} s: {reason}")
+
+    def on_message_cut(self, reason: str) -> None:
+        """The stream broke after calls had begun."""
+        self.say(f"  the answer broke off ({reason}); going on with what is complete")
+
+    def on_tools_updated(self, added: list[str], removed: list[str], changed: list[str], **rest: Any) -> None:
+        """The pool has changed."""
+        self.say(f"  tools: {len(added)} added, {len(removed)} removed, {len(changed)} changed")
+
+    def say(self, line: str) -> None:
+        """A line about what happens."""
+        self._end_line()
+        sys.stderr.write(visible(line).rstrip() + "\n")
+
+    def fail(self, message: str) -> None:
+        """What went wrong."""
+        self._end_line()
+        sys.stderr.write(f"pegboard: {message}\n")
+
+    def finish(self, outcome: Outcome, session: Session) -> None:
+        """The prompt is answered."""
+        self._end_line()
+        if outcome.stopped_by != "end":
+            sys.stderr.write(f"pegboard: stopped ({outcome.stopped_by}) after {outcome.turns} turns\n")
+
+    def read_prompt(self) -> str | None:
+        """The next prompt of a conversation; None at its end."""
+        sys.stderr.write("> ")
+        sys.stderr.flush()
+        return sys.stdin.readline() or None
+
+    def pause(self) -> None:
+        """Make room for a question."""
+        self._end_line()
+
+    def resume(self) -> None:
+        """The question is answered."""
+
+    def _end_line(self) -> None:
+        if self._midline:
+            sys.stdout.write("\n")
+            sys.stdout.flush()
+            self._midline = False
+
+
+class StreamJsonView(View):
+    """A JSON object a line, each with its type and a monotonic time in seconds."""
+
+    @hookimpl
+    def observe(self, event: Event) -> None:
+        """Every event, as it is."""
+        self.line(event.kind, **event.data)
+
+    def line(self, kind: str, **data: Any) -> None:
+        """One line."""
+        entry = {"type": kind, "t": round(time.monotonic() - self.began, 6), **data}
+        sys.stdout.write(json.dumps(entry, ensure_ascii=False, default=str) + "\n")
+        sys.stdout.flush()
+
+    def finish(self, outcome: Outcome, session: Session) -> None:
+        """The last line of a prompt."""
+        self.line("result", **result_data(outcome, session))
+
+    def fail(self, message: str) -> None:
+        """What went wrong, for programs and for people."""
+        self.line("error", message=message)
+        super().fail(message)
+
+
+class JsonView(View):
+    """One JSON object at the end."""
+
+    @hookimpl
+    def observe(self, event: Event) -> None:
+        """Nothing on the way."""
+
+    def finish(self, outcome: Outcome, session: Session) -> None:
+        """The object."""
+        sys.stdout.write(json.dumps(result_data(outcome, session), ensure_ascii=False, indent=1) + "\n")
+
+
+def result_data(outcome: Outcome, session: Session) -> dict[str, Any]:
+    """How a prompt was answered, as plain data."""
+    return {
+        "session_id": session.id,
+        "text": outcome.text,
+        "stopped_by": outcome.stopped_by,
+        "is_error": outcome.stopped_by != "end",
+        "turns": outcome.turns,
+        "usage": session.usage.as_data(),
+    }
+
+
+def summary(name: str, input: dict[str, Any]) -> str:
+    """A call in one line."""
+    return " ".join([name, *(f"{key}={shown(value)}" for key, value in input.items())])[:160]
+
+
+def view_for(output_format: str) -> View:
+    """The view for this output: live on a terminal, plain in a pipe."""
+    if output_format == "stream-json":
+        return StreamJsonView()
+    if output_format == "json":
+        return JsonView()
+    if sys.stdout.isatty() and sys.stderr.isatty():
+        from pegboard_cli.live import LiveView
+
+        return LiveView()
+    return View()
