@@ -52,7 +52,7 @@ def settings() -> str:
         "Layers, strongest first: baked feature file, managed (`/etc/pegboard/settings.json` and `settings.d/*.json`), ",
         "command line, environment, local (`.pegboard/settings.local.json`), project (`.pegboard/settings.json`), ",
         "user (`~/.pegboard/settings.json`).\n",
-        "A key with a dot is nested in the file: `permissions.deny` is `{\"permissions\": {\"deny\": []}}`.\n\n",
+        'A key with a dot is nested in the file: `permissions.deny` is `{"permissions": {"deny": []}}`.\n\n',
         "| setting | variable | layers combine to | from a repository | meaning |\n|---|---|---|---|---|\n",
     ]
     for name, key in KEYS.items():
@@ -82,7 +82,9 @@ def tools() -> str:
         definition = shown["definition"]
         schema = json.dumps(definition["input_schema"], indent=2, ensure_ascii=False)
         parts.append(f"\n## {row['name']}\n\n`{row['distribution']}`, entry point `{row['entry']}`, ")
-        parts.append(f"about {row['tokens']} tokens.\n\nThe model reads:\n\n```text\n{definition['description']}\n```\n\n")
+        parts.append(
+            f"about {row['tokens']} tokens.\n\nThe model reads:\n\n```text\n{definition['description']}\n```\n\n"
+        )
         parts.append(f"```json\n{schema}\n```\n")
     return "".join(parts)
 
@@ -100,7 +102,10 @@ def facade() -> str:
     return "".join(parts)
 
 
-ABOUT = {"API": "The version of the tool contract, (major, minor).", "Block": "Any kind of content: Text, Image, Document."}
+ABOUT = {
+    "API": "The version of the tool contract, (major, minor).",
+    "Block": "Any kind of content: Text, Image, Document.",
+}
 
 
 def run(*words: str) -> str:

@@ -87,7 +87,7 @@ def test_the_public_names_are_these():
         """
         API After Agent AgentDefinition Allow Ask Before Block Board Call Change Context Decision DefinitionError Deny
         Document Event Facts Image Input Output Part PegboardError PluginError PolicyError ProcessSpec Profile Provider
-        Question Result SettingsError Text Tool ToolError ToolSource hookimpl tool
+        ProviderError         Question Result SettingsError Text Tool ToolError ToolSource hookimpl tool
         """.split()
     )
 

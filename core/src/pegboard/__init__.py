@@ -78,7 +78,16 @@ _HOME = {
     **dict.fromkeys(("Agent", "Change", "Context"), "context"),
     **dict.fromkeys(("API", "Facts", "Output", "Part", "Tool", "tool"), "contract"),
     **dict.fromkeys(
-        ("DefinitionError", "PegboardError", "PluginError", "PolicyError", "ProviderError", "SettingsError", "ToolError"), "errors"
+        (
+            "DefinitionError",
+            "PegboardError",
+            "PluginError",
+            "PolicyError",
+            "ProviderError",
+            "SettingsError",
+            "ToolError",
+        ),
+        "errors",
     ),
     **dict.fromkeys(
         ("After", "AgentDefinition", "Before", "Event", "Profile", "Provider", "Question", "ToolSource"), "extensions"

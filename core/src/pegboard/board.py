@@ -25,6 +25,8 @@ from pegboard.host.files import LocalFiles
 from pegboard.host.processes import LocalProcesses
 from pegboard.host.results import RETENTION_DAYS, ResultsStore, text_size
 from pegboard.nearest import nearest
+from pegboard.permission.compiled import Compiled
+from pegboard.permission.lint import problems
 from pegboard.plugins import index
 from pegboard.plugins.builtin import is_builtin, normalise
 from pegboard.plugins.features import Features
@@ -165,6 +167,9 @@ class Board:
             env=self.env,
             version=self.pool.version + 1,
         )
+        self.pool.notices += problems(Compiled.of(self.settings), self.pool.known_names)
+        if self.settings.get("strict", False):
+            require_binaries(self.pool)
         self._ready.clear()
         after = {entry.name: entry.definition for entry in self.pool.entries}
         if self.pool.version > 1 and before != after:
@@ -257,6 +262,13 @@ class Board:
         close = nearest(name, self.pool.names, limit=3)
         hint = f" Did you mean {', '.join(close)}?" if close else ""
         return f"There is no tool named {name!r}.{hint}"
+
+
+def require_binaries(pool: Pool) -> None:
+    """In strict mode a tool that lacks a program stops everything too."""
+    for gone in pool.absent:
+        if gone.layer == "missing-binary":
+            raise PluginError(gone.reason, kind=gone.layer)
 
 
 def check_guards(plugins: Iterable[dict[str, Any]], *, strict: bool) -> None:

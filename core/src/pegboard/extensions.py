@@ -18,9 +18,11 @@ class ToolSource(Protocol):
     @property
     def version(self) -> Hashable:
         """Changes whenever `tools()` would answer differently."""
+        ...
 
     def tools(self) -> Sequence[Tool[Any, Any]]:
         """The tools as they are now. An error keeps the last good ones."""
+        ...
 
 
 class Provider(Protocol):
@@ -29,7 +31,7 @@ class Provider(Protocol):
     name: str
 
     def stream(self, request: JSON) -> AsyncGenerator[JSON, None]:
-        """The events of one answer, in order. What goes wrong is a `ProviderError`; asking again is not its business."""
+        """The events of one answer, in order. What goes wrong is a `ProviderError`; asking again is not its job."""
         ...
 
 

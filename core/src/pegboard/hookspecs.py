@@ -6,6 +6,7 @@ hook wrappers: to surround execution, implement `wrap_execute`. Among plugins th
 (priority, distribution, entry name); give `@hookimpl(priority=-10)` to come earlier.
 """
 # mypy: disable-error-code="empty-body"
+# pyright: reportReturnType=false
 
 from __future__ import annotations
 

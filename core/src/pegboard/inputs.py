@@ -44,9 +44,12 @@ def validate(tool: str, model: type[Input], raw: str | bytes | JSON) -> tuple[In
     text = raw if isinstance(raw, (str, bytes)) else _encode(tool, raw)
     if not _suspicious(text):
         try:
-            return model.__pydantic_validator__.validate_json(text, strict=True), ()
+            args: Input = model.__pydantic_validator__.validate_json(text, strict=True)
         except ValidationError:
-            pass
+            return _with_good_will(tool, model, text)
+        if len(text) > LONGEST_PATH:
+            _refuse_impossible_paths(tool, args)
+        return args, ()
     return _with_good_will(tool, model, text)
 
 
@@ -78,10 +81,20 @@ def _with_good_will(tool: str, model: type[Input], text: str | bytes) -> tuple[I
             args = check(to_json(data))
         except ValidationError as still:
             raise ToolError(explain(tool, model, still)) from None
-    for name, path in paths_of(args):
-        if "\0" in str(path):
-            raise ToolError(f"{tool}: {name} contains a NUL byte, which no path can hold.")
+    _refuse_impossible_paths(tool, args)
     return args, tuple(notes)
+
+
+LONGEST_PATH = 4096
+
+
+def _refuse_impossible_paths(tool: str, args: Input) -> None:
+    for name, path in paths_of(args):
+        text = str(path)
+        if "\0" in text:
+            raise ToolError(f"{tool}: {name} contains a NUL byte, which no path can hold.")
+        if len(text) > LONGEST_PATH:
+            raise ToolError(f"{tool}: {name} is {len(text)} characters long. No path is longer than {LONGEST_PATH}.")
 
 
 def _parse(tool: str, text: str | bytes) -> dict[str, Any]:
@@ -95,7 +108,7 @@ def _parse(tool: str, text: str | bytes) -> dict[str, Any]:
 
 
 def _kind(data: object) -> str:
-    names = {list: "a list", str: "text", bool: "true or false", int: "a number", float: "a number"}
+    names: dict[type, str] = {list: "a list", str: "text", bool: "true or false", int: "a number", float: "a number"}
     return names.get(type(data), "null")
 
 
@@ -182,7 +195,7 @@ def _walk(value: object) -> Iterator[Path]:
 @cache
 def _path_fields(model: type[BaseModel]) -> tuple[tuple[str, str], ...]:
     """The fields that can hold a path; the rest are never walked on the way of a call."""
-    scalars = (str, int, float, bool, bytes, type(None))
+    scalars: tuple[Any, ...] = (str, int, float, bool, bytes, type(None))
     return tuple(
         (name, field.alias or name) for name, field in model.model_fields.items() if field.annotation not in scalars
     )

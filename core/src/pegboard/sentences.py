@@ -74,4 +74,3 @@ def _where(loc: tuple[int | str, ...]) -> str:
     for step in loc:
         text += f"[{step}]" if isinstance(step, int) else f".{step}" if text else str(step)
     return text or "the input"
-

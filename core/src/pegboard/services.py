@@ -28,21 +28,26 @@ class Files(Protocol):
 
     def known(self, path: Path) -> FileState | None:
         """What the conversation last saw of this file, or None."""
+        ...
 
     def note(self, path: Path, state: FileState) -> None:
         """Remember what was just shown or written."""
+        ...
 
     def forget(self, path: Path) -> None:
         """Somebody else may have changed this file."""
+        ...
 
     def write(self, path: Path, data: bytes, *, expected_digest: str | None = None) -> FileState:
         """Replace a file so that at every moment it is either the old or the new bytes.
 
         With `expected_digest` the write is refused as `stale` when the file is no longer what was read.
         """
+        ...
 
     def fork(self) -> Files:
         """A copy for a sub-agent: it knows what the parent knew and learns on its own."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,19 +96,23 @@ class Process(Protocol):
     @property
     def pid(self) -> int:
         """The id of the process; it leads its own session and group."""
+        ...
 
     @property
     def output(self) -> Path | None:
         """The file that grows with its output, known from the start; None when no file is kept."""
+        ...
 
     async def wait(self) -> ProcessExit:
         """Wait until the process itself has ended, even if a grandchild still holds its output.
 
         Cancelling the wait leaves the process alone, so a caller may give up waiting and come back later.
         """
+        ...
 
     async def kill(self) -> None:
         """End the process and all that it started, also what outlived it; returns when none is left."""
+        ...
 
 
 OnBytes = Callable[[bytes], None]
@@ -119,11 +128,13 @@ class Processes(Protocol):
 
         With `on_error`, standard error goes there and nowhere else; without, it is part of the output.
         """
+        ...
 
     async def run(
         self, spec: ProcessSpec, *, on_output: OnBytes | None = None, on_error: OnBytes | None = None
     ) -> ProcessExit:
         """Start, wait and clean up: nothing that the process started is left. Cancelling ends the whole tree."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,21 +167,27 @@ class Background(Protocol):
 
     def start(self, name: str, work: Callable[[], Awaitable[object]], *, output: Path | None = None) -> Task:
         """Start work and return at once."""
+        ...
 
     def tasks(self) -> Sequence[Task]:
         """All work of this session, newest last."""
+        ...
 
     def get(self, task_id: str) -> Task | None:
         """One piece of work by its id."""
+        ...
 
     def read(self, task_id: str, offset: int = 0, limit: int = 30_000) -> TaskText:
         """Up to `limit` bytes of output from a byte offset, never cut inside a character."""
+        ...
 
     async def wait(self, task_id: str) -> Task:
         """Wait for the work to end; cancelling the wait leaves the work alone."""
+        ...
 
     async def stop(self, task_id: str) -> Task:
         """Cancel the work and wait for it to end."""
+        ...
 
 
 class Model(Protocol):
@@ -178,3 +195,4 @@ class Model(Protocol):
 
     async def complete(self, prompt: str, *, system: str = "", model: str | None = None, max_tokens: int = 1024) -> str:
         """One answer to one prompt, as text."""
+        ...

@@ -1,10 +1,9 @@
 """Uses of the contract that both type checkers must accept."""
 
 from pathlib import Path
-from typing import Any
+from typing import Any, assert_type
 
 from pydantic import BaseModel
-from typing_extensions import assert_type
 
 from pegboard import Allow, Ask, Change, Context, Decision, Facts, Input, Output, Tool, hookimpl, tool
 
@@ -120,7 +119,18 @@ assert_type(Shell, Tool[ShellInput, Lines])
 assert_type(Shell2, Tool[ShellInput, str])
 assert_type(Shell3, Tool[ShellInput, str])
 
-TOOLS: list[Tool[Any, Any]] = [SyncText, AsyncText, AsyncModel, SyncOutput, AsyncOutput, Shell, Shell2, Bash(), Wc(), Cd()]
+TOOLS: list[Tool[Any, Any]] = [
+    SyncText,
+    AsyncText,
+    AsyncModel,
+    SyncOutput,
+    AsyncOutput,
+    Shell,
+    Shell2,
+    Bash(),
+    Wc(),
+    Cd(),
+]
 
 
 @hookimpl

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import socket
 import threading
 import time
@@ -78,6 +79,17 @@ async def test_a_key_with_a_line_break_is_refused_without_being_quoted() -> None
     assert "sk-secret" not in str(error)
 
 
+async def test_no_log_shows_the_key(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG)
+    with sse.SseServer([sse.Refusal(401, "authentication_error"), sse.DROP, HELLO]) as server:
+        for _ in range(2):
+            await failure(server.url, api_key="sk-secret")
+        await ask(server.url, api_key="sk-secret")
+    assert server.requests[2].headers["authorization"] == "Bearer sk-secret"
+    assert caplog.records
+    assert "sk-secret" not in caplog.text
+
+
 def test_no_representation_shows_the_key() -> None:
     provider = AnthropicProvider(api_key="sk-secret")
     assert repr(provider) == "<provider anthropic (first-party)>"
@@ -112,12 +124,21 @@ async def test_the_api_has_the_last_word_on_trying_again(status: int, said: str,
         assert (await failure(server.url)).retryable is retryable
 
 
-async def test_a_refusal_that_is_not_json_is_quoted() -> None:
-    page = sse.Refusal(502, raw=b"<h1>Bad Gateway</h1>", headers={"content-type": "text/html"})
-    with sse.SseServer([page]) as server:
+@pytest.mark.parametrize(
+    ("body", "reason"),
+    [
+        (b"<h1>Bad Gateway</h1>", "<h1>Bad Gateway</h1>"),
+        (b'{"message": "from a gateway"}', "from a gateway"),
+        (b'{"error": "only words"}', "no reason given"),
+        (b"[1]", "[1]"),
+        (b"", "no reason given"),
+    ],
+)
+async def test_a_refusal_in_another_shape_is_quoted_as_far_as_possible(body: bytes, reason: str) -> None:
+    with sse.SseServer([sse.Refusal(502, raw=body)]) as server:
         error = await failure(server.url)
     assert facts(error) == ("server", True)
-    assert str(error) == "The Anthropic API failed (502): <h1>Bad Gateway</h1>."
+    assert str(error) == f"The Anthropic API failed (502): {reason}."
 
 
 @pytest.mark.parametrize(
@@ -162,7 +183,7 @@ async def test_a_connection_lost_inside_a_block_hands_on_what_came_before() -> N
     assert seen == [event["type"] for _, event in answer[:-1]]
     assert seen[-1] == "content_block_delta"
     assert facts(error) == ("connection", True)
-    assert str(error).startswith(f"The connection to The Anthropic API at {server.url} failed: ")
+    assert str(error).startswith(f"The connection to the Anthropic API at {server.url} failed: ")
 
 
 async def test_an_answer_that_ends_without_message_stop_is_a_lost_connection() -> None:
@@ -170,7 +191,7 @@ async def test_an_answer_that_ends_without_message_stop_is_a_lost_connection() -
         seen, error = await seen_before_failing(server.url)
     assert seen[-1] == "message_delta"
     assert facts(error) == ("connection", True)
-    assert str(error) == "The answer of The Anthropic API broke off before its end."
+    assert str(error) == "The answer of the Anthropic API broke off before its end."
 
 
 async def test_a_connection_that_is_dropped_without_an_answer_may_be_tried_again() -> None:
@@ -209,6 +230,14 @@ async def test_an_answer_that_is_a_web_page_points_at_the_address() -> None:
     assert facts(error) == ("server", False)
     assert "answered with text/html instead of a stream of events" in str(error)
     assert "check ANTHROPIC_BASE_URL" in str(error)
+
+
+async def test_a_request_that_is_not_json_is_refused_before_it_is_sent() -> None:
+    with sse.SseServer([]) as server:
+        error = await failure(server.url, request={**REQUEST, "metadata": {"x": float("nan")}})
+    assert facts(error) == ("invalid_request", False)
+    assert str(error).startswith("The request cannot be written as JSON: ")
+    assert server.requests == []
 
 
 async def test_after_a_failure_the_same_provider_can_be_asked_again() -> None:

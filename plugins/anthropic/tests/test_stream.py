@@ -80,6 +80,13 @@ async def test_the_body_is_the_request_in_its_own_order_and_nothing_is_lost() ->
     assert sent == json.dumps({**request, "stream": True}, ensure_ascii=False, separators=(",", ":")).encode()
 
 
+async def test_halves_of_characters_are_replaced_so_that_the_conversation_can_go_on() -> None:
+    request = {**REQUEST, "messages": [{"role": "user", "content": "caf\udce9.txt \ud83d\ude00 ok"}]}
+    with sse.SseServer([sse.message(sse.text("ok"))]) as server:
+        await ask(server.url, request)
+    assert server.requests[0].body["messages"][0]["content"] == "caf\ufffd.txt \U0001f600 ok"
+
+
 async def test_the_request_given_is_not_changed() -> None:
     request = json.loads(json.dumps(REQUEST))
     with sse.SseServer([sse.message(sse.text("ok"))]) as server:

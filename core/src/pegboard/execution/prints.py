@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
@@ -15,7 +15,7 @@ _mine: ContextVar[io.StringIO | None] = ContextVar("printed", default=None)
 _installed = 0
 
 
-class _Router(io.TextIOBase):
+class _Router:
     """Stands in for `sys.stdout`: inside a call the text goes to the call's own buffer, outside to where it went."""
 
     def __init__(self, outside: Any) -> None:
@@ -38,7 +38,7 @@ class _Router(io.TextIOBase):
 
 
 @contextmanager
-def keep_stdout_clean() -> Iterator[None]:
+def keep_stdout_clean() -> Generator[None, None, None]:
     """While this is on, what a tool prints is caught and noted in its result."""
     global _installed
     before = sys.stdout
@@ -52,7 +52,7 @@ def keep_stdout_clean() -> Iterator[None]:
 
 
 @contextmanager
-def catching() -> Iterator[list[str]]:
+def catching() -> Generator[list[str], None, None]:
     """What is printed inside becomes a note; costs nothing where nobody asked for it."""
     notes: list[str] = []
     if not _installed:

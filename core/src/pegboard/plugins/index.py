@@ -23,6 +23,13 @@ if TYPE_CHECKING:
     Stamp = tuple[str, int, int, int]
 
 FORMAT = 2
+HOME = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+DESCRIBERS = [
+    os.path.join(HOME, *name.split("/"))
+    for name in ("contract.py", "inputs.py", "schemas.py", "plugins/scan.py", "plugins/loader.py")
+]
+"""What decides how a plugin is described: in a checkout of the core these change without an installation."""
+
 SETTLED = 2_000_000_000
 """A stamp younger than this (ns) may hide a second change in the same clock tick; such an index is not kept."""
 
@@ -35,7 +42,8 @@ def load(wanted: Callable[[Found], bool], env: Mapping[str, str] | None = None) 
     if known is None:
         from pegboard.plugins.scan import discover
 
-        installed_now, stamps = [installed(place) for place in places], [stamp(place) for place in places]
+        installed_now = [installed(place) for place in places]
+        stamps = [stamp(place) for place in (*places, *DESCRIBERS)]
         known = {"format": FORMAT, "places": places, "installed": installed_now, "stamps": stamps, **discover(places)}
         fresh = True
     else:

@@ -102,6 +102,11 @@ class Pool:
         """The names of all tools that can be called, in pool order."""
         return [entry.name for entry in self.entries]
 
+    @property
+    def known_names(self) -> set[str]:
+        """Every name and alias that means something here, also of absent tools."""
+        return {*self._by_name, *(gone.name for gone in self.absent)}
+
     def listed(self, loaded: frozenset[str] = frozenset()) -> list[Entry]:
         """What the model sees: everything but deferred tools that were not fetched yet."""
         return [entry for entry in self.entries if not entry.deferred or entry.name in loaded]

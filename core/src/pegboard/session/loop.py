@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Sequence
-from contextlib import aclosing
+from contextlib import AsyncExitStack, aclosing
 from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import Any, Self
@@ -13,12 +13,13 @@ import anyio
 
 from pegboard.board import Board
 from pegboard.calls import JSON, Result
-from pegboard.context import Context
+from pegboard.context import Context, Services
 from pegboard.errors import ProviderError
 from pegboard.execution.scheduler import Turn
 from pegboard.execution.threads import Strays
 from pegboard.extensions import Profile, Provider
 from pegboard.host.background import LocalBackground
+from pegboard.host.processes import LocalProcesses
 from pegboard.host.results import text_size
 from pegboard.session import requests
 from pegboard.session.assembler import Assembler, call_of, for_history
@@ -75,10 +76,7 @@ class Session:
         self._definitions: tuple[Any, list[dict[str, Any]]] = (None, [])
 
     async def __aenter__(self) -> Self:
-        self._background = await LocalBackground().__aenter__()
-        services = replace(
-            self.ctx.services, background=self._background, model=ProviderModel(self.provider, self.model)
-        )
+        services = await self._open_services()
         self.ctx = replace(self.ctx, services=services)
         self._emit("session_started", id=self.id, model=self.model, cwd=str(self.ctx.cwd))
         self._write("session", id=self.id, model=self.model, cwd=str(self.ctx.cwd))
@@ -88,9 +86,21 @@ class Session:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._emit("session_finished", id=self.id, usage=self.usage.as_data())
-        await self._background.__aexit__(kind, error, trace)
-        if self.transcript:
-            self.transcript.close()
+        try:
+            await self._exits.__aexit__(kind, error, trace)
+        finally:
+            if self.transcript:
+                self.transcript.close()
+
+    async def _open_services(self) -> Services:
+        """What may outlive a call lives as long as the session and not longer."""
+        self._exits = AsyncExitStack()
+        services = self.ctx.services
+        if isinstance(services.processes, LocalProcesses):
+            await self._exits.enter_async_context(services.processes)
+        background = services.background or await self._exits.enter_async_context(LocalBackground())
+        model = services.model or ProviderModel(self.provider, self.model)
+        return replace(services, background=background, model=model)
 
     async def run(self, prompt: str | Sequence[JSON]) -> Outcome:
         """Answer one prompt. Raises `ProviderError` when the model cannot be asked; the conversation stays usable."""

@@ -114,7 +114,7 @@ def load(
 ) -> Settings:
     """Read every layer. Broken files become `problems` and unknown keys `notices`; nothing is skipped in silence."""
     env = os.environ if env is None else env
-    cwd = os.path.abspath(cwd or os.getcwd())
+    cwd = os.path.abspath(cwd or working_directory())
     root = places.project_root(cwd, env)
     reader = _Reader(trusted)
     reader.file("baked", places.baked_file())
@@ -130,6 +130,14 @@ def load(
     if at_home := places.home(env):
         reader.file("user", os.path.join(at_home, places.FOLDER, "settings.json"))
     return Settings(reader.layers, cwd=cwd, root=root, problems=reader.problems, notices=reader.notices)
+
+
+def working_directory() -> str:
+    """The folder this process stands in; a deleted one is named, not crashed on."""
+    try:
+        return os.getcwd()
+    except FileNotFoundError:
+        raise SettingsError("The working directory was deleted. Change to another.", source="cwd") from None
 
 
 class _Reader:

@@ -30,10 +30,15 @@ class Service:
     """A module that only this service needs, brought by the extra of the service's name."""
     takes_key: bool = True
 
+    @property
+    def title(self) -> str:
+        """The label at the beginning of a sentence."""
+        return self.label[0].upper() + self.label[1:]
+
 
 SERVICES = {
     "first-party": Service(
-        "The Anthropic API", "AsyncAnthropic", "Set ANTHROPIC_API_KEY (or ANTHROPIC_AUTH_TOKEN) to a valid key."
+        "the Anthropic API", "AsyncAnthropic", "Set ANTHROPIC_API_KEY (or ANTHROPIC_AUTH_TOKEN) to a valid key."
     ),
     "bedrock": Service(
         "Amazon Bedrock",
@@ -65,7 +70,7 @@ def load_sdk(name: str) -> None:
             import_module(service.needs)
         except ImportError as error:
             raise ProviderError(
-                f"{service.label} needs the module {service.needs}, which is not installed. "
+                f"{service.title} needs the module {service.needs}, which is not installed. "
                 f"Run: pip install 'anthropic[{name}]'",
                 kind="invalid_request",
             ) from error
@@ -92,7 +97,7 @@ def make_client(name: str, *, base_url: str | None, api_key: str | None, timeout
         )
     except (anthropic.AnthropicError, ValueError) as error:
         raise ProviderError(
-            f"{service.label} cannot be used: {str(error).rstrip('.')}. {service.access}", kind="authentication"
+            f"{service.title} cannot be used: {str(error).rstrip('.')}. {service.access}", kind="authentication"
         ) from error
     if name == "first-party":
         _check_credentials(client, service)
@@ -113,7 +118,4 @@ def _check_credentials(client: anthropic.AsyncAnthropic, service: Service) -> No
         )
     sent = {header.lower() for header in client.default_headers}
     if key is None and client.credentials is None and not sent & {"authorization", "x-api-key"}:
-        raise ProviderError(
-            f"There is no key for {service.label[0].lower()}{service.label[1:]}. {service.access}",
-            kind="authentication",
-        )
+        raise ProviderError(f"There is no key for {service.label}. {service.access}", kind="authentication")

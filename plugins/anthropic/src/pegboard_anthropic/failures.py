@@ -18,8 +18,13 @@ KINDS = {
     "api_error": "server",
     "timeout_error": "server",
     "request_too_large": "context_overflow",
+    "throttlingException": "rate_limit",
+    "serviceUnavailableException": "overloaded",
+    "internalServerException": "server",
+    "modelStreamErrorException": "server",
+    "modelTimeoutException": "server",
 }
-"""The kinds of the API's error types; any other type is an invalid request."""
+"""The kinds of the API's error types, and of those of Bedrock; any other type is an invalid request."""
 
 STATUSES = {
     401: "authentication",
@@ -49,21 +54,17 @@ def translated(error: Exception, service: Service, address: str) -> ProviderErro
     if isinstance(error, anthropic.APIStatusError):
         return refusal(error.body, service, status=error.status_code, headers=error.response.headers)
     if isinstance(error, (anthropic.APITimeoutError, httpx2.TimeoutException)):
-        return ProviderError(
-            f"{service.label} at {address} was silent for too long.", kind="connection", retryable=True
-        )
-    cause = error.__cause__ if isinstance(error, anthropic.APIConnectionError) else error
+        words = f"{service.title} at {address} was silent for too long."
+        return ProviderError(words, kind="connection", retryable=True)
+    cause = error.__cause__ or error if isinstance(error, anthropic.APIConnectionError) else error
     if isinstance(cause, (httpx2.InvalidURL, httpx2.UnsupportedProtocol)):
-        return ProviderError(
-            f"{address!r} is not an address that can be asked. It must begin with https:// or http://.",
-            kind="invalid_request",
-        )
-    if isinstance(cause, httpx2.HTTPError):
+        words = f"{address!r} is not an address that can be asked. It must begin with https:// or http://."
+        return ProviderError(words, kind="invalid_request")
+    if isinstance(error, (anthropic.APIConnectionError, httpx2.HTTPError)):
         words = f"The connection to {service.label} at {address} failed: {_sentence(cause)}"
         return ProviderError(words, kind="connection", retryable=True)
-    return ProviderError(
-        f"{service.label} cannot be used: {_sentence(cause or error)} {service.access}", kind="authentication"
-    )
+    kind = "server" if isinstance(error, anthropic.APIError) else "authentication"
+    return ProviderError(f"{service.title} cannot be used: {_sentence(error)} {service.access}", kind=kind)
 
 
 def refusal(
@@ -71,14 +72,17 @@ def refusal(
 ) -> ProviderError:
     """What the API said instead of an answer, as an HTTP status or as an `error` event in the middle of one."""
     headers = headers or {}
-    said = body.get("error") if isinstance(body, dict) else None
-    error: dict[str, Any] = said if isinstance(said, dict) else {}
-    message = str(error.get("message") or (body if isinstance(body, str) else "") or "no reason given")[:2000]
+    if not isinstance(body, dict):
+        body = {"message": body}
+    error = body.get("error")
+    if not isinstance(error, dict):
+        error = body  # Bedrock and gateways put the message at the top.
+    message = str(error.get("message") or "no reason given")[:2000]
     kind = _kind(status, str(error.get("type", "")), message)
     told = headers.get("x-should-retry")
     retryable = told == "true" if told in ("true", "false") else kind in RETRYABLE
     number = f" ({status})" if status >= 400 else ""
-    words = OPENINGS[kind].format(label=service.label, number=number)
+    words = OPENINGS[kind].format(title=service.title, number=number)
     advice = {"authentication": service.access, "context_overflow": "Shorten or compact the conversation."}.get(
         kind, ""
     )
@@ -91,13 +95,13 @@ def refusal(
 
 
 OPENINGS = {
-    "authentication": "{label} refused the credentials{number}",
-    "rate_limit": "{label} limits how much may be asked{number}",
-    "overloaded": "{label} is overloaded{number}",
-    "server": "{label} failed{number}",
-    "connection": "{label} gave up waiting for the request{number}",
+    "authentication": "{title} refused the credentials{number}",
+    "rate_limit": "{title} limits how much may be asked{number}",
+    "overloaded": "{title} is overloaded{number}",
+    "server": "{title} failed{number}",
+    "connection": "{title} gave up waiting for the request{number}",
     "context_overflow": "The conversation is too long for the model{number}",
-    "invalid_request": "{label} refused the request{number}",
+    "invalid_request": "{title} refused the request{number}",
 }
 
 

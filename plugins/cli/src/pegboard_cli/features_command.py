@@ -27,7 +27,12 @@ def run(words: list[str]) -> int:
     settings = options.settings_for(given)
     features = Features(settings)
     found = index.load(lambda plugin: False)["plugins"]
-    options.warn(settings, settings.notices + features.refusals(found) + features.unknown(found, ()))
+    options.warn(
+        settings,
+        settings.notices
+        + features.refusals(found)
+        + features.unknown(found, [tool["name"] for p in found if p["scan"] for tool in p["scan"]["tools"]]),
+    )
     rows = [row(family, features, found) for family in families(found)]
     if given.json:
         output.print_json(rows)

@@ -55,9 +55,12 @@ class LiveView(View):
 
     def on_message_finished(self, **data: Any) -> None:
         """The model has ended a message."""
-        if self.writing:
-            self.console.print(Text(visible(self.writing)))
-            self.writing = ""
+        self._lift()
+
+    def on_call_requested(self, id: str, name: str, input: dict[str, Any]) -> None:
+        """The model has written a call; what it said before stands above it."""
+        self._lift()
+        super().on_call_requested(id, name, input)
 
     def on_call_started(self, id: str, name: str) -> None:
         """A call is being handled."""
@@ -100,6 +103,11 @@ class LiveView(View):
             return sys.stdin.readline() or None
         finally:
             self.resume()
+
+    def _lift(self) -> None:
+        if self.writing:
+            self.console.print(Text(visible(self.writing)))
+            self.writing = ""
 
     def _below(self) -> RenderableType:
         rows: list[RenderableType] = [Text(visible(self.writing))] if self.writing else []

@@ -6,6 +6,7 @@ import os
 import sys
 
 from pegboard.errors import DefinitionError, PegboardError, PluginError, ProviderError, SettingsError
+from pegboard.plugins.index import is_here
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -73,16 +74,7 @@ def _run(words: list[str]) -> int:
 
 def _leave_the_working_directory() -> None:
     """Under `python -m` the folder one stands in is on the path; nothing in it may pose as one of our modules."""
-    here = {os.getcwd(), os.path.realpath(os.getcwd())} if _has_working_directory() else set()
-    sys.path[:] = [place for place in sys.path if place and os.path.abspath(place) not in here]
-
-
-def _has_working_directory() -> bool:
-    try:
-        os.getcwd()
-    except FileNotFoundError:
-        return False
-    return True
+    sys.path[:] = [place for place in sys.path if not is_here(place)]
 
 
 def _complain(error: BaseException, code: int, debug: bool) -> int:

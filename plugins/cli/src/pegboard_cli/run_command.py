@@ -154,6 +154,7 @@ def finish(outcome: Outcome, session: Session, view: View) -> int:
 
 def open_session(given: argparse.Namespace, board: Board) -> Session:
     """A session as the options and settings want it, new or resumed."""
+    from pegboard.permission.modes import starting_mode
     from pegboard.session.loop import MAX_TURNS, Session
     from pegboard.session.transcript import Transcript, restore
     from pegboard_cli.sessions_command import find_session, new_session
@@ -161,7 +162,10 @@ def open_session(given: argparse.Namespace, board: Board) -> Session:
     settings: Settings = board.settings
     path = find_session(given.resume) if given.resume is not None else new_session(settings)
     roots = tuple(Path(folder).resolve() for folder in given.add_dir or ())
-    ctx = board.context(mode=given.permission_mode or settings.get("permissions.defaultMode", "default"), roots=roots)
+    mode, refusal = starting_mode(settings, given.permission_mode)
+    if refusal:
+        options.warn(settings, [refusal])
+    ctx = board.context(mode=mode, roots=roots)
     earlier = restore(path) if given.resume is not None and path else None
     session = Session(
         board,

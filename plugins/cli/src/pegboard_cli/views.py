@@ -10,8 +10,8 @@ from typing import Any, Self
 
 from pegboard import Event, hookimpl
 from pegboard.session.loop import Outcome, Session
-from pegboard_cli.output import printable, visible
 from pegboard.wording import shown
+from pegboard_cli.output import printable, visible
 
 
 class View:

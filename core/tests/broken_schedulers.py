@@ -1,0 +1,186 @@
+"""Schedulers that are broken on purpose: each must be caught by the checks in `scheduling`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
+from typing import Any
+from unittest.mock import patch
+
+import anyio
+
+from pegboard import Context, Facts
+from pegboard.execution.line import Line
+from pegboard.execution.scheduler import Turn
+from pegboard.execution.seats import Moved, TurnSeat
+
+
+@contextmanager
+def patched(owner: Any, name: str, replacement: Any) -> Iterator[None]:
+    with patch.object(owner, name, replacement):
+        yield
+
+
+def overtakes_open_calls() -> AbstractContextManager[None]:
+    original: Callable[..., Any] = Line.head
+
+    def head(self: Any) -> Any:
+        self._open = None
+        return original(self)
+
+    return patched(Line, "head", head)
+
+
+def starts_unsafe_calls_beside_others() -> AbstractContextManager[None]:
+    def head(self: Any) -> Any:
+        place = None if self._alone or self._open else self._first()
+        return None if place is None or (place.safe is False and not self.complete) else place
+
+    return patched(Line, "head", head)
+
+
+def does_not_hold_after_unsafe_calls() -> AbstractContextManager[None]:
+    original: Callable[..., Any] = Line.head
+
+    def head(self: Any) -> Any:
+        self._alone = None
+        return original(self)
+
+    return patched(Line, "head", head)
+
+
+def ignores_the_cap() -> AbstractContextManager[None]:
+    original: Callable[..., Any] = Turn.__init__
+
+    def init(self: Any, *given: Any, **options: Any) -> None:
+        original(self, *given, **options)
+        self.cap, self.slots = 100, Roomy(self.cap, fast_acquire=True)
+
+    return patched(Turn, "__init__", init)
+
+
+class Roomy(anyio.Semaphore):
+    def __new__(cls, *given: Any, **options: Any) -> Any:
+        return object.__new__(cls)
+
+    def __init__(self, cap: int, **options: Any) -> None:
+        self._cap = cap
+
+    @property
+    def value(self) -> int:
+        return self._cap
+
+    def acquire_nowait(self) -> None:
+        pass
+
+    def release(self) -> None:
+        pass
+
+
+def cancels_earlier_calls_too() -> AbstractContextManager[None]:
+    original: Callable[..., Any] = Turn._stop
+
+    def stop(self: Any, seats: Any, why: str, force: bool) -> None:
+        original(self, self.line.places, why, force)
+
+    return patched(Turn, "_stop", stop)
+
+
+def answers_in_order_of_completion() -> AbstractContextManager[None]:
+    async def result(self: Any, index: int) -> Any:
+        done = self.__dict__.setdefault("done", [])
+        while len(done) <= index:
+            done += [p.result for p in self.line.places if p.result and p.result not in done][:1]
+            if len(done) <= index:
+                if self._over and len(done) == len(self.line.places):
+                    return None
+                self._news = self._news or anyio.Event()
+                await self._news.wait()
+        return done[index]
+
+    return patched(Turn, "result", result)
+
+
+def folds_too_early() -> AbstractContextManager[None]:
+    original: Callable[..., Any] = Line.leave
+
+    def leave(self: Any, place: Any) -> None:
+        original(self, place)
+        self.fold()
+
+    return patched(Line, "leave", leave)
+
+
+def folds_too_late() -> AbstractContextManager[None]:
+    def leave(self: Any, place: Any) -> None:
+        self.running -= 1
+        self._open = None if self._open is place else self._open
+        self._alone = None if self._alone is place else self._alone
+
+    return patched(Line, "leave", leave)
+
+
+def trusts_open_calls() -> AbstractContextManager[None]:
+    original: Callable[..., Any] = Line.settle
+
+    def settle(self: Any, place: Any, safe: bool) -> None:
+        original(self, place, True)
+
+    return patched(Line, "settle", settle)
+
+
+def acts_before_the_message_is_complete() -> AbstractContextManager[None]:
+    original: Callable[..., Any] = Line.__init__
+
+    def init(self: Any, ctx: Context, *, complete: bool) -> None:
+        original(self, ctx, complete=True)
+
+    return patched(Line, "__init__", init)
+
+
+def asks_two_people_at_once() -> AbstractContextManager[None]:
+    async def ask(self: Any, question: Any) -> Any:
+        return await question()
+
+    return patched(TurnSeat, "ask", ask)
+
+
+def keeps_slots() -> AbstractContextManager[None]:
+    return patched(TurnSeat, "end", lambda self: None)
+
+
+def acts_in_a_stale_context() -> AbstractContextManager[None]:
+    original: Callable[..., Any] = TurnSeat.settle
+
+    async def settle(self: Any, facts: Facts) -> None:
+        with suppress(Moved):
+            await original(self, facts)
+
+    return patched(TurnSeat, "settle", settle)
+
+
+def never_cascades() -> AbstractContextManager[None]:
+    original: Callable[..., Any] = Turn.__init__
+
+    def init(self: Any, *given: Any, **options: Any) -> None:
+        original(self, *given, **{**options, "cascade": False})
+
+    return patched(Turn, "__init__", init)
+
+
+BROKEN = [
+    overtakes_open_calls,
+    starts_unsafe_calls_beside_others,
+    does_not_hold_after_unsafe_calls,
+    ignores_the_cap,
+    cancels_earlier_calls_too,
+    answers_in_order_of_completion,
+    folds_too_early,
+    folds_too_late,
+    trusts_open_calls,
+    acts_before_the_message_is_complete,
+    asks_two_people_at_once,
+    keeps_slots,
+    acts_in_a_stale_context,
+    never_cascades,
+]

@@ -1,0 +1,179 @@
+"""A plugin that fails hurts nobody but itself, and says exactly why it failed."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from .broken import BROKEN, id_of, install_all
+from .venvs import Environment, Supplies, tool_source
+
+
+@pytest.fixture(scope="module")
+def ruins(supplies: Supplies, tmp_path_factory: pytest.TempPathFactory) -> Environment:
+    """An environment with every broken plugin installed at once."""
+    made = Environment(tmp_path_factory.mktemp("ruins") / "environment", supplies, "pegboard-read")
+    install_all(made)
+    return made
+
+
+@pytest.mark.parametrize("kind", BROKEN)
+def test_a_broken_plugin_is_quarantined_with_its_own_kind_and_a_useful_reason(ruins: Environment, kind: str) -> None:
+    row = ruins.plugins()[id_of(kind)]
+
+    assert (row["state"], row["kind"]) == ("quarantined", kind)
+    assert re.match(BROKEN[kind][1], row["reason"]), row["reason"]
+
+
+def test_every_healthy_tool_works_among_the_broken_ones(ruins: Environment) -> None:
+    (ruins.work / "note.txt").write_text("still here\n")
+
+    assert list(ruins.tools()) == ["Read", "Ahead", "Noisy"]
+    assert ruins.call("Ahead", who="you") == "Go ahead, you"
+    assert "still here" in ruins.call("Read", file_path="note.txt")
+
+
+def test_what_an_import_raised_is_kept_as_a_traceback(ruins: Environment) -> None:
+    row = ruins.plugins()[id_of("import-error")]
+
+    assert "ModuleNotFoundError" in row["traceback"]
+    assert "acme_import_error/__init__.py" in row["traceback"]
+
+
+def test_printing_on_import_is_noted_and_keeps_out_of_stdout(ruins: Environment) -> None:
+    ruins.forget()
+    done = ruins.pegboard("plugins", "--json")
+
+    rows = {row["id"]: row for row in json.loads(done.stdout)}
+    assert rows["acme-noisy:acme.noisy"]["printed"] == "good morning\n"
+    assert rows["acme-noisy:acme.noisy"]["state"] == "active"
+    assert "good morning" not in done.stderr
+
+
+def test_a_tool_that_lacks_its_program_has_a_reason_and_returns_with_the_program(
+    ruins: Environment, tmp_path: Path
+) -> None:
+    gone = ruins.absent()["Weld"]
+    program = tmp_path / "a-program-nobody-has"
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    path = f"{tmp_path}:{ruins.variables()['PATH']}"
+
+    assert gone["layer"] == "missing-binary"
+    assert "Weld" in ruins.tools(PATH=path)
+    assert ruins.plugins(PATH=path)[id_of("missing-binary")]["state"] == "active"
+
+
+def test_strict_makes_the_first_broken_plugin_fatal_and_names_it(ruins: Environment) -> None:
+    done = ruins.pegboard("tools", PEGBOARD_STRICT="1")
+
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert re.search(r"acme-[a-z-]+:acme\.[a-z-]+: \w+", done.stderr)
+    assert "Traceback" not in done.stderr
+
+
+def test_strict_is_content_where_nothing_is_broken(environment: Environment) -> None:
+    assert list(environment.tools(PEGBOARD_STRICT="1")) == ["Read"]
+
+
+def test_safe_mode_loads_built_in_plugins_only(ruins: Environment) -> None:
+    rows = ruins.plugins(PEGBOARD_SAFE_MODE="1").values()
+
+    assert list(ruins.tools(PEGBOARD_SAFE_MODE="1")) == ["Read"]
+    assert {row["state"] for row in rows if row["distribution"] != "pegboard-read"} == {"disabled"}
+    assert {row["reason"] for row in rows} == {"", "Safe mode loads built-in plugins only."}
+
+
+def test_safe_mode_with_an_empty_index_imports_no_stranger(ruins: Environment, tmp_path: Path) -> None:
+    source = "import sys; from pegboard_cli.main import main; main(['tools']); print(*sys.modules)"
+    done = ruins.code(source, PEGBOARD_SAFE_MODE="1", XDG_CACHE_HOME=str(tmp_path))
+
+    loaded = done.stdout.split()
+    assert "pegboard_read" in loaded
+    assert not [name for name in loaded if name.startswith("acme")]
+
+
+@pytest.fixture
+def with_a_guard(environment: Environment) -> Callable[[str], Environment]:
+    """An environment with a third party's plugin of the family policy."""
+
+    def make(source: str) -> Environment:
+        environment.plugin("acme-guard", source, {"policy.guard": "acme_guard"})
+        return environment
+
+    return make
+
+
+def test_a_guard_that_cannot_be_loaded_is_fatal_without_strict(with_a_guard: Callable[[str], Environment]) -> None:
+    environment = with_a_guard("import a_module_that_nobody_has\n")
+    (environment.work / "note.txt").write_text("secret\n")
+    called = environment.pegboard("call", "Read", "file_path=note.txt")
+    listed = environment.pegboard("tools")
+
+    assert (called.returncode, listed.returncode) == (2, 2)
+    assert "acme-guard:policy.guard: acme_guard cannot be imported" in called.stderr
+    assert "secret" not in called.stdout
+
+
+def test_a_broken_guard_raises_policy_error_for_an_embedder(with_a_guard: Callable[[str], Environment]) -> None:
+    environment = with_a_guard("raise SystemExit\n")
+    source = (
+        "from pegboard import Board, PolicyError\n"
+        "try:\n    Board.load()\nexcept PolicyError as error:\n    print(error.kind, error)"
+    )
+
+    assert environment.code(source).stdout.startswith("exit-on-import acme-guard:policy.guard: ")
+
+
+def test_a_broken_guard_can_still_be_inspected(with_a_guard: Callable[[str], Environment]) -> None:
+    environment = with_a_guard("import a_module_that_nobody_has\n")
+
+    assert environment.plugins()["acme-guard:policy.guard"]["kind"] == "import-error"
+
+
+def test_safe_mode_and_family_switches_do_not_reach_a_guard(with_a_guard: Callable[[str], Environment]) -> None:
+    environment = with_a_guard("import a_module_that_nobody_has\n")
+
+    assert environment.pegboard("tools", PEGBOARD_SAFE_MODE="1").returncode == 2
+    assert environment.pegboard("tools", PEGBOARD_ONLY="files").returncode == 2
+    refused = environment.pegboard("tools", PEGBOARD_DISABLE="policy")
+    assert refused.returncode == 2
+
+
+def test_a_guard_is_switched_off_by_its_full_name(with_a_guard: Callable[[str], Environment]) -> None:
+    environment = with_a_guard("import a_module_that_nobody_has\n")
+
+    assert list(environment.tools(PEGBOARD_DISABLE="policy.guard")) == ["Read"]
+
+
+def test_damaged_entry_points_of_one_distribution_leave_the_rest_alone(environment: Environment) -> None:
+    environment.plugin("acme-hello", tool_source())
+    (environment.site / "acme_hello-1.0.dist-info/entry_points.txt").write_bytes(b"[pegboard]\nacme.hello\xff\n")
+    unrelated = environment.site / "unrelated-1.0.dist-info"
+    unrelated.mkdir()
+    (unrelated / "METADATA").write_text("Metadata-Version: 2.1\nName: unrelated\nVersion: 1.0\n")
+    (unrelated / "entry_points.txt").write_text("[console_scripts]\nno equals sign\n")
+
+    without = {"PYDANTIC_DISABLE_PLUGINS": "__all__"}  # pydantic reads all entry points too, and stumbles over these
+    rows = environment.plugins(**without)
+
+    assert list(environment.tools(**without)) == ["Read"]
+    assert [row["kind"] for row in rows.values()] == ["", "bad-metadata"]
+    (broken,) = [row for row in rows.values() if row["kind"]]
+    assert "entry_points.txt cannot be read" in broken["reason"]
+    assert "Reinstall acme_hello." in broken["reason"]
+
+
+def test_a_module_of_another_distribution_is_refused(environment: Environment) -> None:
+    environment.plugin("acme-hello", tool_source())
+    environment.plugin("acme-thief", "", {"acme.thief": "acme_hello"})
+
+    thief = environment.plugins()["acme-thief:acme.thief"]
+
+    assert (thief["state"], thief["kind"]) == ("quarantined", "foreign-module")
+    assert "which is not part of acme-thief" in thief["reason"]
