@@ -29,6 +29,12 @@ def test_events_survive_any_cut_and_any_newline(texts: list[str], newline: str, 
     assert decoded(*chunks) == [(f"e{i}", payload.encode()) for i, payload in enumerate(payloads)]
 
 
+@pytest.mark.parametrize("newline", [b"\n", b"\r\n", b"\r"])
+def test_events_survive_arriving_byte_by_byte(newline: bytes) -> None:
+    wire = newline.join([b"event: e", b"data: 1", b"data: 2", b"", b"data: 3", b"", b""])
+    assert decoded(*(bytes([byte]) for byte in wire)) == [("e", b"1\n2"), ("", b"3")]
+
+
 @pytest.mark.parametrize(
     ("wire", "events"),
     [

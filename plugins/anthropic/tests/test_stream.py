@@ -111,7 +111,8 @@ async def test_a_token_in_the_environment_is_used_where_there_is_no_key(monkeypa
 
 
 async def test_requests_share_a_connection_until_the_provider_is_closed() -> None:
-    with sse.SseServer(lambda request: sse.message(sse.text("ok"))) as server:
+    late_end = [*sse.message(sse.text("ok")), (0.02, {"type": "ping"})]
+    with sse.SseServer(lambda request: late_end) as server:
         provider = AnthropicProvider(base_url=server.url, api_key="k")
         for closes in (False, True, True):
             async for _ in provider.stream(REQUEST):
