@@ -19,6 +19,8 @@ from pegboard.contract import Tool
 from pegboard.errors import PluginError, PolicyError, ToolError
 from pegboard.execution.bound import BoundHooks, settled
 from pegboard.execution.dispatch import Ready, Seat, dispatch, runner
+from pegboard.execution.limits import turn_options
+from pegboard.execution.scheduler import run_calls
 from pegboard.extensions import AgentDefinition, Profile, Provider
 from pegboard.hookspecs import Hooks
 from pegboard.host.files import LocalFiles
@@ -121,6 +123,14 @@ class Board:
         """Handle one call through the whole pipeline. Every call gets a result; nothing a model does raises."""
         return await dispatch(call, ctx or self.context(), self, seat)
 
+    async def run(self, calls: Iterable[Call], ctx: Context | None = None) -> list[Result]:
+        """Handle the calls of one turn: as if one after another, neighbours that are safe at the same time.
+
+        The results come in the order of the calls.
+        """
+        results, _ = await run_calls(self, calls, ctx or self.context(), **turn_options(self.settings))
+        return results
+
     def find(self, name: str) -> Ready:
         """The tool behind a name, imported on first use; a `ToolError` says why there is none."""
         ready = self._ready.get(name)
@@ -193,7 +203,11 @@ class Board:
 
     def providers(self) -> dict[str, Provider]:
         """The models that plugins bring, by name."""
-        return {provider.name: provider for register in self.hooks.register_providers for provider in register()}
+        return {
+            provider.name: provider
+            for register in self.hooks.register_providers
+            for provider in register(self.settings)
+        }
 
     def agents(self) -> dict[str, AgentDefinition]:
         """The kinds of sub-agents that plugins bring, by name."""

@@ -8,19 +8,21 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
-from pegboard.calls import JSON, Allow, Ask, Block, Call, Decision, Deny, Document, Image, Result, Text, strictest
+from pegboard.calls import Allow, Block, Call, Decision, Deny, Document, Image, Result, Text
 from pegboard.context import Context
 from pegboard.contract import Facts, Output, Tool
 from pegboard.errors import CODES, ToolError
 from pegboard.execution.bound import BoundHooks, settled
 from pegboard.execution.outputs import fitting
+from pegboard.execution.permitting import Heard, hold_to_approval, permit, refuse_invalid
 from pegboard.execution.prints import catching
 from pegboard.execution.threads import in_thread
-from pegboard.extensions import Before, Question
+from pegboard.extensions import After, Before
 from pegboard.host.media import checked
 from pegboard.inputs import Input, validate
-from pegboard.permission.modes import may_classify
-from pegboard.permission.pipeline import judge
+
+STOP = "pegboard.stop"
+"""Under this name the metadata of a result holds a hook's reason why the model must not go on."""
 
 log = logging.getLogger("pegboard")
 
@@ -73,29 +75,36 @@ async def dispatch(call: Call, ctx: Context, desk: Desk, seat: Seat | None = Non
     """Handle one call. Never raises for what a model, a user or a tool did; only cancellation passes through."""
     seat, hooks = seat or Seat(), desk.hooks
     began, decision, owner = time.perf_counter(), None, "pegboard"
+    tool: Tool[Any, Any] | None = None
+    args: Input | None = None
+    heard = Heard()
     hooks.emit("call_started", id=call.id, name=call.name)
     try:
+        ctx = desk.equip(ctx)
         ready = desk.find(call.name)
         tool, owner = ready.tool, ready.owner
         args, notes = validate(tool.name, tool.input, call.input)
-        _refuse_invalid(tool, args, ctx, hooks)
-        args, opinions, remarks = await _before(call, tool, args, ctx, hooks)
+        refuse_invalid(tool, args, ctx, hooks)
+        args, opinions = await _before(call, tool, args, ctx, hooks, heard)
         facts: Facts = await settled(tool.facts(args, ctx))
         await seat.settle(facts)
-        decision = await _permit(call, tool, args, facts, ctx, hooks, opinions, seat)
+        args, decision = await permit(call, tool, args, facts, ctx, hooks, opinions, seat, heard)
         if not isinstance(decision, Allow):
             result = _denied(call, tool, decision)
         else:
             await seat.begin()
+            hold_to_approval(heard, tool, args, ctx)
+            acted = time.perf_counter()
             with catching() as printed:
-                output = _as_output(await ready.execute(args, desk.equip(ctx)))
+                output = _as_output(await ready.execute(args, ctx))
+            ms = (time.perf_counter() - acted) * 1000
             seat.end()
-            value, more = await _after(call, tool, fitting(tool, output.value, owner), ctx, hooks)
+            value = await _after(call, tool, args, fitting(tool, output.value, owner), ms, ctx, hooks, heard)
             blocks = await desk.fit(tool, _serialize(tool, value, hooks), call)
             result = Result(
                 call.id,
                 tool.name,
-                blocks + tuple(Text(remark) for remark in (*remarks, *more)),
+                blocks,
                 value=value,
                 decision=decision,
                 notes=(*notes, *printed),
@@ -109,9 +118,20 @@ async def dispatch(call: Call, ctx: Context, desk: Desk, seat: Seat | None = Non
         log.exception("%s failed in a call of %s", owner, call.name)
         reason = f"{call.name} failed because of a bug in {owner}: {type(error).__name__}."
         result = _failed(call, ToolError(reason, code="internal"), decision)
+    if result.is_error and hooks.after_failure:
+        seat.end()
+        await _after_failure(call, tool, args, result, ctx, hooks, heard)
+    if heard.remarks or heard.stop:
+        result = _with_what_was(heard, result)
     if hooks.observe:
         _report(call, result, began, hooks)
     return result
+
+
+def _with_what_was(heard: Heard, result: Result) -> Result:
+    metadata = {**result.metadata, STOP: heard.stop} if heard.stop else result.metadata
+    remarks = tuple(Text(remark) for remark in heard.remarks)
+    return replace(result, content=result.content + remarks, metadata=metadata)
 
 
 def _report(call: Call, result: Result, began: float, hooks: BoundHooks) -> None:
@@ -121,25 +141,14 @@ def _report(call: Call, result: Result, began: float, hooks: BoundHooks) -> None
     hooks.emit("call_finished", id=call.id, name=call.name, decision=word, is_error=result.is_error, ms=ms, said=said)
 
 
-def _refuse_invalid(tool: Tool[Any, Any], args: Input, ctx: Context, hooks: BoundHooks) -> None:
-    wrong = tool.validate_input(args)
-    for check in hooks.validate_input:
-        if wrong:
-            break
-        wrong = check(tool, args, ctx)
-    if wrong:
-        raise ToolError(f"{tool.name}: {wrong}")
-
-
 async def _before(
-    call: Call, tool: Tool[Any, Any], args: Input, ctx: Context, hooks: BoundHooks
-) -> tuple[Input, list[Decision], list[str]]:
+    call: Call, tool: Tool[Any, Any], args: Input, ctx: Context, hooks: BoundHooks, heard: Heard
+) -> tuple[Input, list[Decision]]:
     """Let hooks look first. A rewritten input is checked like any other and voids what was allowed before it."""
     opinions: list[Decision] = []
-    remarks: list[str] = []
     for hook in hooks.before_call:
         try:
-            said: Before | None = await settled(hook(call, args, ctx))
+            said: Before | None = await settled(hook(tool, call, args, ctx))
         except Exception as error:
             log.exception("a before_call hook failed")
             opinions.append(Deny(f"A before_call hook failed: {type(error).__name__}.", layer="hooks"))
@@ -148,72 +157,12 @@ async def _before(
             continue
         if said.input is not None:
             args, _ = validate(tool.name, tool.input, said.input)
-            _refuse_invalid(tool, args, ctx, hooks)
+            refuse_invalid(tool, args, ctx, hooks)
             opinions = [opinion for opinion in opinions if not isinstance(opinion, Allow)]
         if said.decision:
             opinions.append(said.decision)
-        if said.context:
-            remarks.append(said.context)
-    return args, opinions, remarks
-
-
-async def _permit(
-    call: Call,
-    tool: Tool[Any, Any],
-    args: Input,
-    facts: Facts,
-    ctx: Context,
-    hooks: BoundHooks,
-    opinions: list[Decision],
-    seat: Seat,
-) -> Decision:
-    """Ask everyone, take the strictest answer, and put what is left open to a person."""
-    opinions = list(opinions)
-    own = await settled(tool.check_permission(args, ctx))
-    if own is not None:
-        opinions.append(own)
-    for hook in hooks.check_permission:
-        try:
-            said = await settled(hook(tool, args, ctx))
-        except Exception as error:
-            log.exception("a check_permission hook failed")
-            said = Deny(f"A check_permission hook failed: {type(error).__name__}.", layer="hooks")
-        if said is not None:
-            opinions.append(said)
-    decision = judge(tool, facts, ctx, opinions, args)
-    if may_classify(decision, ctx.mode, ctx.settings):
-        decision = await _classify(tool, args, ctx, hooks) or decision
-    hooks.emit(
-        "decided", id=call.id, name=call.name, decision=decision.word, layer=decision.layer, reason=decision.reason
-    )
-    if isinstance(decision, Ask):
-        seen: JSON = tool.observable_input(args, ctx)
-        question = Question(call, decision, tool.describe(args), seen, tool.preview(args, ctx))
-        answer = await seat.ask(lambda: _ask(question, call, hooks))
-        return answer or Deny(f"{decision.reason} Nobody was there to approve it.", layer="ask", rule=decision.rule)
-    return decision
-
-
-async def _classify(tool: Tool[Any, Any], args: Input, ctx: Context, hooks: BoundHooks) -> Decision | None:
-    """The last and dearest opinion. A classifier that fails has none, and the call asks."""
-    opinions: list[Decision] = []
-    for hook in hooks.classify_call:
-        try:
-            said: Decision | None = await settled(hook(tool, args, ctx))
-        except Exception:
-            log.exception("a classify_call hook failed")
-            return None
-        if said is not None:
-            opinions.append(replace(said, layer=said.layer or "classifier"))
-    return strictest(opinions)
-
-
-async def _ask(question: Question, call: Call, hooks: BoundHooks) -> Decision | None:
-    for hook in hooks.ask_user:
-        answer: Decision | None = await settled(hook(question, call))
-        if answer is not None:
-            return answer
-    return None
+        heard.take(said.context, said.stop)
+    return args, opinions
 
 
 def _as_output(returned: Any) -> Output[Any]:
@@ -221,16 +170,33 @@ def _as_output(returned: Any) -> Output[Any]:
 
 
 async def _after(
-    call: Call, tool: Tool[Any, Any], value: Any, ctx: Context, hooks: BoundHooks
-) -> tuple[Any, list[str]]:
-    remarks = []
+    call: Call, tool: Tool[Any, Any], args: Input, value: Any, ms: float, ctx: Context, hooks: BoundHooks, heard: Heard
+) -> Any:
     for hook in hooks.after_call:
-        said = await settled(hook(call, value, ctx))
+        said: After | None = await settled(hook(tool, call, args, value, ms, ctx))
         if said is not None:
             value = fitting(tool, said.value, "An after_call hook") if said.replaces else value
-            if said.context:
-                remarks.append(said.context)
-    return value, remarks
+            heard.take(said.context, said.stop)
+    return value
+
+
+async def _after_failure(
+    call: Call,
+    tool: Tool[Any, Any] | None,
+    args: Input | None,
+    result: Result,
+    ctx: Context,
+    hooks: BoundHooks,
+    heard: Heard,
+) -> None:
+    for hook in hooks.after_failure:
+        try:
+            said: After | None = await settled(hook(tool, call, args, result, ctx))
+        except Exception:
+            log.exception("an after_failure hook failed")
+            continue
+        if said is not None:
+            heard.take(said.context, said.stop)
 
 
 def _serialize(tool: Tool[Any, Any], value: Any, hooks: BoundHooks) -> tuple[Block, ...]:

@@ -79,6 +79,8 @@ class Turn:
         self.ended = Event()
         self._over = False
         self._sent = False
+        self._may_stand_still = bool(desk.hooks.before_call or desk.hooks.check_permission or desk.hooks.classify_call)
+        """Whether hooks may keep a call from acting for long: then its slot must not be counted before it is taken."""
         self._stopped = ""
         self._news: Event | None = None
         self._quiet: Event | None = None
@@ -166,7 +168,8 @@ class Turn:
     async def _work(self) -> None:
         self._sent = False
         while self.acting < self.cap and (seat := self.line.next()):
-            self.pump()  # While this call stands still, another worker takes the next; if it never does, this one will.
+            if self._may_stand_still or self.acting + 1 < self.cap:
+                self.pump()  # While this call stands still, another worker takes the next; if it never does, this will.
             await self._run(seat)
 
     async def _run(self, seat: TurnSeat) -> None:

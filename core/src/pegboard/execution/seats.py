@@ -6,7 +6,7 @@ import math
 import threading
 import time
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from anyio import CancelScope, WouldBlock, current_time, from_thread
@@ -73,6 +73,7 @@ class TurnSeat(Place):
 
     async def ask(self, question: Callable[[], Awaitable[Decision | None]]) -> Decision | None:
         """Put a question to a person, one at a time, without keeping others from running."""
+        self._turn.pump()
         async with self._turn.questions:
             return await question()
 
@@ -101,7 +102,8 @@ class TurnSeat(Place):
             self._holds = False
             self._turn.acting -= 1
             self._turn.slots.release()
-            self._turn.pump()
+            if self._turn.desk.hooks.after_call:
+                self._turn.pump()  # They may take their time; without them this worker takes the next call at once.
 
     @property
     def blocks(self) -> bool:
@@ -122,7 +124,7 @@ class TurnSeat(Place):
         turn, threaded = self._turn, self.tool is not None and not self.tool.is_async
         if not (threaded or turn.limits or turn.desk.hooks.observe):
             return self.ctx
-        return replace(self.ctx, on_progress=self._report)
+        return self.ctx.reporting_to(self._report)
 
     def emit_finished(self, said: str) -> None:
         """Tell observers of a call that dispatch could not bring to its end."""

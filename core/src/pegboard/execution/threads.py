@@ -60,26 +60,30 @@ class _Errand:
 
     def __init__(self, tool: Tool[Any, Any], args: Any, ctx: Context) -> None:
         self._tool, self._args, self._ctx = tool, args, ctx
-        self._lock, self._begun, self._dropped = threading.Lock(), False, False
-        self.ended = threading.Event()
+        self._left: threading.Event | None = None
+        self._over = False
+        self._may_begin = threading.Lock()
 
     def run(self) -> Any:
-        with self._lock:
-            if self._dropped:
-                return None
-            self._begun = True
+        if not self._may_begin.acquire(blocking=False):
+            return None
         try:
             return self._tool.call(self._args, self._ctx)
         except KeyboardInterrupt as error:  # Ctrl-C reaches the main thread only: this one is the tool's own.
             raise RuntimeError("KeyboardInterrupt in a worker thread") from error
         finally:
-            self.ended.set()
+            self._over = True
+            if self._left:
+                self._left.set()
 
-    def drop(self) -> bool:
-        """Give up on it; true when it runs all the same."""
-        with self._lock:
-            self._dropped = not self._begun
-        return self._begun and not self.ended.is_set()
+    def drop(self) -> threading.Event | None:
+        """Give up on it. If it runs all the same, the event that is set when it ends."""
+        if self._over or self._may_begin.acquire(blocking=False):
+            return None  # It has ended, or it will never begin.
+        self._left = threading.Event()
+        if self._over:  # It ended while the event was made; whoever came first, it is set now.
+            self._left.set()
+        return self._left
 
 
 def in_thread(tool: Tool[Any, Any]) -> Callable[[Any, Context], Awaitable[Any]]:
@@ -95,8 +99,8 @@ def in_thread(tool: Tool[Any, Any]) -> Callable[[Any, Context], Awaitable[Any]]:
             # with the turns inside a call could make the inner ones wait for the outer one.
             value = await to_thread.run_sync(errand.run, abandon_on_cancel=True, limiter=CapacityLimiter(1))
         finally:
-            if errand.drop() and (tell := left_running.get()):
-                tell(errand.ended)
+            if (ended := errand.drop()) and (tell := left_running.get()):
+                tell(ended)
         return await value if inspect.isawaitable(value) else value
 
     return execute

@@ -10,6 +10,7 @@ import anyio.to_thread
 from anyio.lowlevel import RunVar
 
 from pegboard import Provider, ProviderError, hookimpl
+from pegboard.settings import Settings
 from pegboard_anthropic.clients import SERVICES, load_sdk, make_client
 from pegboard_anthropic.events import drain, raw_events, typed_events
 from pegboard_anthropic.failures import refusal, sdk_errors, translated
@@ -92,5 +93,6 @@ DEFAULT = AnthropicProvider()
 
 
 @hookimpl
-def register_providers() -> list[Provider]:
-    return [DEFAULT]
+def register_providers(settings: Settings) -> list[Provider]:
+    chosen = settings.get("anthropic.client", DEFAULT.client)
+    return [DEFAULT if chosen == DEFAULT.client else AnthropicProvider(chosen)]

@@ -11,10 +11,10 @@ from anyio.abc import TaskStatus
 from pegboard.session.loop import Session
 
 
-async def watch(session: Session, everything: anyio.CancelScope, *, task_status: TaskStatus[anyio.CancelScope]) -> None:
+async def watch(session: Session, everything: anyio.CancelScope, *, task_status: TaskStatus[None]) -> None:
     """Listen for Ctrl-C until told to stop."""
-    with anyio.CancelScope() as scope, anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
-        task_status.started(scope)
+    with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
+        task_status.started()
         count = 0
         async for number in signals:
             count = 0 if not session.is_running else count + 1

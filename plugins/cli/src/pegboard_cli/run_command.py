@@ -13,6 +13,8 @@ from pegboard_cli.main import FAILED, INTERRUPTED, OK, PROVIDER, USAGE
 if TYPE_CHECKING:
     import argparse
 
+    from anyio.abc import TaskGroup
+
     from pegboard import Board, Provider
     from pegboard.session.loop import Outcome, Session
     from pegboard.settings import Settings
@@ -45,7 +47,7 @@ def run(words: list[str]) -> int:
 
     import anyio
 
-    from pegboard import Board, ProviderError
+    from pegboard import Board
     from pegboard.execution.prints import keep_stdout_clean
     from pegboard_cli.asking import Answer
     from pegboard_cli.views import view_for
@@ -53,12 +55,8 @@ def run(words: list[str]) -> int:
     view = view_for(given.output_format)
     board = Board.load(settings=settings, plugins=[Answer(False, view), view])
     options.warn(settings, [notice for notice in board.pool.notices if notice not in settings.notices])
-    try:
-        with keep_stdout_clean(), view:
-            return anyio.run(converse, given, board, view, prompt)
-    except ProviderError as error:
-        view.fail(str(error))
-        return PROVIDER
+    with keep_stdout_clean(), view:
+        return anyio.run(converse, given, board, view, prompt)
 
 
 def parse(words: list[str]) -> argparse.Namespace:
@@ -78,6 +76,8 @@ def parse(words: list[str]) -> argparse.Namespace:
     parser.add_argument("--add-dir", action="append", metavar="DIR", help="a further working directory")
     parser.add_argument("--resume", nargs="?", const="", metavar="ID", help="go on with a session (default: the last)")
     given = parser.parse_args(words)
+    if given.resume and given.prompt is None and not set(given.resume) <= set("0123456789abcdef"):
+        given.prompt, given.resume = given.resume, ""  # `--resume "And now?"`: a prompt, not an id.
     if given.max_turns is not None and given.max_turns < 1:
         parser.error("--max-turns must be 1 or more")
     for folder in given.add_dir or ():
@@ -93,9 +93,7 @@ def layer(given: argparse.Namespace) -> dict[str, Any]:
         made["availableTools"] = options.words(given.tools)
     if given.exclude_tools:
         made["excludedTools"] = options.words(given.exclude_tools)
-    for key, value in (("model", given.model), ("maxTurns", given.max_turns)):
-        if value:
-            made[key] = value
+    made |= {key: value for key, value in (("model", given.model), ("maxTurns", given.max_turns)) if value}
     rules = {kind: value for kind, value in (("allow", given.allow), ("deny", given.deny)) if value}
     if rules:
         made["permissions"] = rules
@@ -115,18 +113,32 @@ async def converse(given: argparse.Namespace, board: Board, view: View, prompt: 
     """Answer the prompt, or prompts until the person has had enough."""
     from anyio import create_task_group
 
-    from pegboard_cli.interrupts import watch
+    from pegboard import ProviderError
 
     async with create_task_group() as group:
-        async with open_session(given, board) as session:
-            stops = await group.start(watch, session, group.cancel_scope)
-            if prompt is not None:
-                code = finish(await session.run(prompt), session, view)
-            else:
-                code = await chat(session, view)
-        stops.cancel()
-        return code
+        try:
+            return await answer(given, board, view, prompt, group)
+        except ProviderError as error:
+            view.fail(str(error))
+            return PROVIDER
+        finally:
+            group.cancel_scope.cancel()
     return INTERRUPTED
+
+
+async def answer(given: argparse.Namespace, board: Board, view: View, prompt: str | None, group: TaskGroup) -> int:
+    """One session, with somebody who listens for Ctrl-C."""
+    from pegboard_cli.interrupts import watch
+
+    async with open_session(given, board) as session:
+        await group.start(watch, session, group.cancel_scope)
+        try:
+            if prompt is None:
+                return await chat(session, view)
+            return finish(await session.run(prompt), session, view)
+        finally:
+            if close := getattr(session.provider, "aclose", None):
+                await close()
 
 
 async def chat(session: Session, view: View) -> int:
