@@ -46,6 +46,7 @@ def settings() -> str:
         "intersect": "what all layers agree on",
         "first": "the strongest layer",
         "merge": "all layers, the strongest wins for each name",
+        "concat": "all layers together, name by name",
     }
     parts = [
         "# Settings\n\n",

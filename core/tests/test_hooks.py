@@ -3,12 +3,15 @@
 from dataclasses import replace
 from datetime import datetime
 
+import anyio
+import anyio.lowlevel
 import pytest
 
 from pegboard import (
     After,
     AgentDefinition,
     Allow,
+    Answer,
     Ask,
     Before,
     Board,
@@ -16,14 +19,19 @@ from pegboard import (
     Context,
     DefinitionError,
     Deny,
+    Facts,
     Input,
     PluginError,
+    ProcessSpec,
     Profile,
+    Prompted,
     Text,
     hookimpl,
     tool,
 )
-from pegboard.settings import Settings
+from pegboard.session.loop import Session
+from pegboard.session.replay import ReplayProvider
+from pegboard.settings import Layer, Settings
 
 
 class EchoInput(Input):
@@ -367,3 +375,266 @@ def test_two_boards_share_nothing():
 
     assert len(board(Plugin()).hooks.observe) == 1
     assert len(board().hooks.observe) == 0
+
+
+def replayed(*turns):
+    return ReplayProvider([{"content": list(blocks)} for blocks in turns])
+
+
+def words(text):
+    return {"type": "text", "text": text}
+
+
+def use(name, **given):
+    return {"type": "tool_use", "name": name, "input": given}
+
+
+def said(message):
+    return [block["text"] for block in message["content"] if block["type"] == "text"]
+
+
+async def test_start_session_and_submit_prompt_add_to_the_first_message():
+    seen = []
+
+    class Plugin:
+        @hookimpl
+        async def start_session(self, session_id, source, transcript, ctx):
+            seen.append((session_id, source, transcript))
+            ctx.report("Good morning.")
+            return "The branch is main."
+
+        @hookimpl
+        def submit_prompt(self, prompt, ctx):
+            return Prompted(context=f"({len(prompt)} characters)")
+
+    class Crashes:
+        @hookimpl(priority=-1)
+        def start_session(self):
+            raise RuntimeError("boom")
+
+    class Listens:
+        @hookimpl
+        def observe(self, event):
+            if event.kind == "notice":
+                seen.append(event.data["message"])
+
+    provider = replayed([words("Hello.")], [words("Bye.")])
+    async with Session(board(Crashes(), Plugin(), Listens()), provider, session_id="s1") as session:
+        await session.run("Hi")
+        await session.run("Again")
+    assert said(session.messages[0]) == ["The branch is main.", "Hi", "(2 characters)"]
+    assert said(session.messages[2]) == ["Again", "(5 characters)"]
+    assert seen == [("s1", "startup", None), "Good morning."]
+
+
+async def test_submit_prompt_keeps_a_prompt_from_the_model_and_fails_closed():
+    class Plugin:
+        @hookimpl
+        def submit_prompt(self, prompt):
+            if prompt == "crash":
+                raise RuntimeError("boom")
+            return Prompted(block="There is a key in it.") if "KEY" in prompt else None
+
+    provider = replayed([words("Hello.")])
+    async with Session(board(Plugin()), provider) as session:
+        kept = await session.run("PRIVATE KEY")
+        failed = await session.run("crash")
+        taken = await session.run("fine")
+    assert (kept.stopped_by, kept.text, kept.turns) == ("blocked", "There is a key in it.", 0)
+    assert (failed.stopped_by, failed.text) == ("blocked", "A submit_prompt hook failed: RuntimeError.")
+    assert taken.text == "Hello."
+    assert [said(message) for message in session.messages] == [["fine"], ["Hello."]]
+
+
+async def test_before_stop_sends_the_model_back_to_work_within_the_limit_of_turns():
+    reasons = ["There is more to do."]
+
+    class Plugin:
+        @hookimpl
+        async def before_stop(self, text, ctx):
+            return reasons.pop() if reasons else None
+
+    provider = replayed([words("Done.")], [words("Really done.")])
+    async with Session(board(Plugin()), provider) as session:
+        outcome = await session.run("Go")
+    assert (outcome.text, outcome.turns) == ("Really done.", 2)
+    assert said(session.messages[2]) == ["There is more to do."]
+
+    class Never:
+        @hookimpl
+        def before_stop(self):
+            return "More."
+
+    async with Session(board(Never()), replayed(*[[words("Done.")]] * 3), max_turns=3) as session:
+        assert (await session.run("Go")).stopped_by == "max_turns"
+
+
+async def test_an_interrupt_ends_a_hook_that_keeps_the_prompt_waiting():
+    began = anyio.Event()
+
+    class Plugin:
+        @hookimpl
+        async def submit_prompt(self, prompt):
+            began.set()
+            await anyio.sleep_forever()
+
+    async with Session(board(Plugin()), replayed()) as session, anyio.create_task_group() as group:
+
+        async def interrupt():
+            await began.wait()
+            session.interrupt()
+
+        group.start_soon(interrupt)
+        outcome = await session.run("Go")
+    assert (outcome.stopped_by, session.messages) == ("interrupted", [])
+
+
+async def test_end_session_is_told_once_and_before_the_services_close():
+    seen = []
+
+    class Plugin:
+        @hookimpl
+        async def end_session(self, session_id, reason, ctx):
+            ctx.background.start("note", anyio.lowlevel.checkpoint)
+            seen.append((session_id, reason))
+
+    async with Session(board(Plugin()), replayed(), session_id="s1"):
+        pass
+    with pytest.raises(ZeroDivisionError):
+        async with Session(board(Plugin()), replayed(), session_id="s2"):
+            raise ZeroDivisionError
+    assert seen == [("s1", "finished"), ("s2", "broken off")]
+
+
+async def test_a_session_cancelled_while_it_opens_leaves_nothing_open():
+    class Plugin:
+        @hookimpl
+        async def start_session(self, ctx):
+            self.background = ctx.background
+            scope.cancel()
+            await anyio.sleep_forever()
+
+    plugin = Plugin()
+    with anyio.CancelScope() as scope:
+        async with Session(board(plugin), replayed()):
+            raise AssertionError("it must not open")
+    with pytest.raises(RuntimeError, match="not open"):
+        plugin.background.start("late", anyio.lowlevel.checkpoint)
+
+
+async def test_after_failure_sees_failed_and_denied_calls_and_says_which():
+    seen = []
+
+    class Plugin:
+        @hookimpl
+        async def after_failure(self, tool, call, args, result, ctx):
+            seen.append((tool and tool.name, args and args.text, result.code, isinstance(result.decision, Deny)))
+            return After(context=f"{call.name} did not work.")
+
+    class Crashes:
+        @hookimpl(priority=-1)
+        def after_failure(self):
+            raise RuntimeError("boom")
+
+    made = board(Crashes(), Plugin())
+    denied = await say(made, name="Change")
+    assert [block.text for block in denied.content][-1] == "Change did not work."
+    await made.dispatch(Call("1", "Echo", {"text": 1}))
+    await made.dispatch(Call("1", "Nothing", {}))
+    await say(made)
+    assert seen == [
+        ("Change", "hi", "permission_denied", True),
+        ("Echo", None, "invalid_input", False),
+        (None, None, "not_found", False),
+    ]
+
+
+@pytest.mark.parametrize("where", ["before_call", "after_call", "after_failure"])
+async def test_a_hook_may_end_the_conversation_after_a_turn(where):
+    class Plugin:
+        @hookimpl
+        def before_call(self, call):
+            return Before(decision=Deny("no"), stop="Enough.") if where == "before_call" and call.id == "a" else None
+
+        @hookimpl
+        def after_call(self, call):
+            return After(stop="Enough.") if where == "after_call" and call.id == "a" else None
+
+        @hookimpl
+        def after_failure(self, call):
+            return After(stop="Enough.") if where == "after_failure" and call.id == "a" else None
+
+    name = "Change" if where == "after_failure" else "Echo"
+    provider = replayed([use(name, text="one") | {"id": "a"}], [words("never asked")])
+    async with Session(board(Plugin()), provider) as session:
+        outcome = await session.run("Go")
+    assert (outcome.stopped_by, outcome.text, len(provider.requests)) == ("hook", "Enough.", 1)
+
+
+async def test_an_answer_may_bring_another_input_which_is_judged_again():
+    class Hook:
+        @hookimpl(priority=-1)
+        def ask_user(self, question, call, ctx):
+            return Answer(Allow("yes"), {"text": question.args.text.upper()})
+
+    asked = []
+
+    class Person:
+        @hookimpl
+        def ask_user(self, question):
+            asked.append(question.input["text"])
+            return Allow("by hand")
+
+    def ruled(**rules):
+        layer = Layer("user", "test", {f"permissions.{kind}": value for kind, value in rules.items()})
+        return Board(Settings([layer]), [], plugins=[Hook(), Person()], tools=[Echo, Change], env={})
+
+    assert (await say(ruled(), name="Change")).text == "changed HI"
+    assert asked == []
+    assert (await say(ruled(ask=["Change(text:HI)"]), name="Change")).text == "changed HI"
+    assert asked == ["HI"]
+    refused = await say(ruled(deny=["Change(text:HI)"]), name="Change")
+    assert (refused.code, refused.decision.rule) == ("permission_denied", "Change(text:HI)")
+
+
+async def test_an_answer_cannot_make_a_harmless_call_a_harmful_one():
+    @tool(facts=lambda args, ctx: Facts(read_only=args.text == "look", concurrency_safe=args.text == "look"))
+    async def Either(args: EchoInput, ctx: Context) -> str:
+        """Look or change."""
+        return args.text
+
+    class Hook:
+        @hookimpl
+        def ask_user(self):
+            return Answer(Allow("yes"), {"text": "change"})
+
+    made = Board(Settings(), [], plugins=[Hook()], tools=[Either], env={})
+    result = await say(made, "look", name="Either")
+    assert "would make Either do more than it was asked about" in result.text
+
+
+async def test_wrap_process_holds_for_what_a_hook_starts(tmp_path):
+    wrapped = []
+
+    class Sandbox:
+        @hookimpl
+        def wrap_process(self, spec):
+            wrapped.append(spec.argv)
+
+    class Hook:
+        @hookimpl
+        async def before_call(self, ctx):
+            await ctx.processes.run(ProcessSpec(("true",), tmp_path))
+
+    await say(board(Sandbox(), Hook()))
+    assert wrapped == [("true",)]
+
+
+def test_diagnose_is_bound_and_takes_settings():
+    class Plugin:
+        @hookimpl
+        def diagnose(self, settings):
+            return [f"Nothing is wrong in {settings.cwd}."]
+
+    (hook,) = board(Plugin()).hooks.diagnose
+    assert hook(Settings(cwd="/")) == ["Nothing is wrong in /."]

@@ -19,7 +19,7 @@ ORDER = [
     ("errors", "wording", "nearest"),
     ("calls",),
     ("settings",),
-    ("services",),
+    ("services", "agents"),
     ("context",),
     ("sentences", "inputs", "schemas"),
     ("contract",),
@@ -67,7 +67,7 @@ def plugin_sources():
     return sorted(ROOT.glob("plugins/*/src/**/*.py"))
 
 
-LIBRARIES = {"pegboard_media"}
+LIBRARIES = {"pegboard_ignore", "pegboard_media"}
 
 
 @pytest.mark.skipif(not plugin_sources(), reason="the plugins are not beside the core here")
@@ -85,8 +85,8 @@ def test_no_plugin_imports_another_plugin():
 def test_the_public_names_are_these():
     assert pegboard.__all__ == sorted(
         """
-        API After Agent AgentDefinition Allow Ask Before Block Board Call Change Context Decision DefinitionError Deny
-        Document Event Facts Image Input Output Part PegboardError PluginError PolicyError ProcessSpec Profile Provider
+        API After Agent AgentDefinition Allow Answer Ask Before Block Board Call Change Context Decision DefinitionError Deny
+        Document Event Facts Image Input Output Part PegboardError PluginError PolicyError ProcessSpec Profile Prompted Provider
         ProviderError         Question Result SettingsError Text Tool ToolError ToolSource hookimpl tool
         """.split()
     )

@@ -92,6 +92,9 @@ def test_a_command_pattern(world: World, kind: str, pattern: str, command: str, 
 
 
 HOSTS = [
+    ("bücher.example", "https://xn--bcher-kva.example/", True),
+    ("xn--bcher-kva.example", "https://BÜCHER.example/", True),
+    ("*.bücher.example", "https://a.xn--bcher-kva.example/", True),
     ("example.com", "https://example.com/a", True),
     ("example.com", "https://EXAMPLE.com./a", True),
     ("example.com", "https://www.example.com/", False),

@@ -64,7 +64,7 @@ def test_choices_only_ever_narrow(world):
     ("text", "place", "words"),
     [
         ('{"disable": [}', ":1:14:", "not valid JSON"),
-        ('{\n "strict": true,\n}', ":3:1:", "not valid JSON"),
+        ('{\n "strict": true\n "only": 1}', ":3:2:", "not valid JSON"),
         ("[]", ":1:1:", "Expected a JSON object"),
         ('{"strict": "yes"}', "", 'strict must be true or false, got "yes"'),
         ('{"disable": "web"}', "", 'disable must be a list of strings, got "web"'),

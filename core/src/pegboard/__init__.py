@@ -60,9 +60,11 @@ if TYPE_CHECKING:
     from pegboard.errors import ToolError as ToolError
     from pegboard.extensions import After as After
     from pegboard.extensions import AgentDefinition as AgentDefinition
+    from pegboard.extensions import Answer as Answer
     from pegboard.extensions import Before as Before
     from pegboard.extensions import Event as Event
     from pegboard.extensions import Profile as Profile
+    from pegboard.extensions import Prompted as Prompted
     from pegboard.extensions import Provider as Provider
     from pegboard.extensions import Question as Question
     from pegboard.extensions import ToolSource as ToolSource
@@ -90,7 +92,11 @@ _HOME = {
         "errors",
     ),
     **dict.fromkeys(
-        ("After", "AgentDefinition", "Before", "Event", "Profile", "Provider", "Question", "ToolSource"), "extensions"
+        (
+            *("After", "AgentDefinition", "Answer", "Before", "Event", "Profile", "Prompted", "Provider", "Question"),
+            "ToolSource",
+        ),
+        "extensions",
     ),
     "hookimpl": "hookspecs",
     "Input": "inputs",

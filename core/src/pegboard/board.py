@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import redirect_stdout
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -23,6 +25,7 @@ from pegboard.execution.limits import turn_options
 from pegboard.execution.scheduler import run_calls
 from pegboard.extensions import AgentDefinition, Profile, Provider
 from pegboard.hookspecs import Hooks
+from pegboard.host.environment import scrubbed
 from pegboard.host.files import LocalFiles
 from pegboard.host.processes import LocalProcesses
 from pegboard.host.results import RETENTION_DAYS, ResultsStore, text_size
@@ -33,13 +36,15 @@ from pegboard.plugins import index
 from pegboard.plugins.builtin import is_builtin, normalise
 from pegboard.plugins.features import Features
 from pegboard.plugins.loader import Loaded, check_hooks, load_plugin
+from pegboard.plugins.scan import refused
 from pegboard.pool.assembly import assemble
 from pegboard.pool.definitions import edited
 from pegboard.pool.entries import Entry, Pool
-from pegboard.pool.sources import Given, Sources
+from pegboard.pool.sources import Given, Sources, offered_sources
 from pegboard.services import ProcessSpec
 from pegboard.settings import Settings
 from pegboard.settings import load as load_settings
+from pegboard.settings.places import state_dir
 
 TOOLS_ONLY = {"register_tools"}
 LARGE = 1_000_000
@@ -69,14 +74,14 @@ class Board:
         self._ranks: dict[str, tuple[Any, ...]] = {}
         for plugin in self._enabled():
             if not set(plugin["scan"]["hooks"]) <= TOOLS_ONLY:
-                self._hang(self._load(plugin))
+                self._hang(plugin)
         for number, given in enumerate(plugins):
             check_hooks(given)
             self._register(given, f"application:{number}", (2, "", str(number)))
         self.hooks = BoundHooks(self._manager, lambda name: self._ranks[name])
         own = [tool for register in self._application_tools() for tool in register()]
         self._sources = Sources(
-            [Given("application", [*tools, *own]), *(s for hook in self.hooks.tool_sources for s in hook(settings))]
+            [Given("application", [*tools, *own]), *offered_sources(self.hooks, settings)]
         )
         self.pool = Pool([])
         self.refresh()
@@ -84,7 +89,9 @@ class Board:
     @cached_property
     def services(self) -> Services:
         """The services of this machine, unless the application brought its own."""
-        return self._services or Services(files=LocalFiles(), processes=LocalProcesses())
+        variables = self.settings.get("env")
+        env = {**scrubbed(os.environ), **variables} if variables else None
+        return self._services or Services(files=LocalFiles(state_dir(self.env)), processes=LocalProcesses(env=env))
 
     @cached_property
     def results(self) -> ResultsStore:
@@ -230,7 +237,14 @@ class Board:
                 raise
         return self._loaded[plugin["id"]]
 
-    def _hang(self, loaded: Loaded) -> None:
+    def _hang(self, plugin: dict[str, Any]) -> None:
+        try:
+            loaded = self._load(plugin)
+        except PluginError as error:
+            if isinstance(error, PolicyError) or self.settings.get("strict", False):
+                raise
+            plugin["scan"] = refused(error.kind, str(error), error.traceback)  # It was well when the index was made.
+            return
         rank = (not is_builtin(loaded.dist, loaded.entry), normalise(loaded.dist), loaded.entry)
         self._register(loaded.plugin, loaded.id, rank)
 
@@ -264,8 +278,9 @@ class Board:
 
     def _disabled_itself(self, entry: Entry) -> str | None:
         try:
-            enabled = self._tool(entry).is_enabled()
-        except Exception as error:
+            with redirect_stdout(sys.stderr):  # Standard output may be somebody's JSON.
+                enabled = self._tool(entry).is_enabled()
+        except (Exception, SystemExit) as error:
             return f"{entry.name} cannot say whether it is enabled: {type(error).__name__}: {error}"
         return None if enabled else f"{entry.name} says that it cannot be used here."
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
+from pegboard.agents import Agents
 from pegboard.calls import JSON, Result
 from pegboard.errors import ToolError
 from pegboard.services import Background, Files, Model, Processes
@@ -52,6 +53,7 @@ class Services:
     processes: Processes | None = None
     background: Background | None = None
     model: Model | None = None
+    agents: Agents | None = None
 
 
 Service = TypeVar("Service")
@@ -73,6 +75,8 @@ class Context:
     services: Services = field(default_factory=Services, repr=False)
     on_progress: Callable[[Progress], None] | None = field(default=None, repr=False)
     gate: Gate | None = field(default=None, repr=False)
+    judged: Mapping[str, bool] | None = field(default=None, repr=False)
+    """The real paths that the decision on this call was about, and whether each may be changed. See host/beneath.py."""
 
     def resolve(self, path: str | os.PathLike[str]) -> Path:
         """The absolute path that is meant: `~` expanded, a relative path taken from the working directory.
@@ -97,6 +101,7 @@ class Context:
             self.services,
             listener,
             self.gate,
+            self.judged,
         )
 
     def report(self, message: str, **data: Any) -> None:
@@ -142,6 +147,11 @@ class Context:
     def model(self) -> Model:
         """Small questions to a model."""
         return _present(self.services.model, "a model")
+
+    @property
+    def agents(self) -> Agents:
+        """Sub-agents of this conversation."""
+        return _present(self.services.agents, "sub-agents")
 
 
 def _present(service: Service | None, what: str) -> Service:

@@ -6,8 +6,10 @@ from collections.abc import AsyncGenerator, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from pegboard.agents import AgentDefinition as AgentDefinition
 from pegboard.calls import JSON, Call, Decision
 from pegboard.contract import Tool
+from pegboard.inputs import Input
 
 
 class ToolSource(Protocol):
@@ -36,21 +38,6 @@ class Provider(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class AgentDefinition:
-    """A kind of sub-agent: its instructions and what it may use."""
-
-    name: str
-    description: str
-    prompt: str = ""
-    tools: tuple[str, ...] | None = None
-    disallowed_tools: tuple[str, ...] = ()
-    model: str | None = None
-    permission_mode: str | None = None
-    max_turns: int | None = None
-    source: str = ""
-
-
-@dataclass(frozen=True, slots=True)
 class Profile:
     """The model that is about to be asked, for hooks that word definitions differently for some."""
 
@@ -64,14 +51,37 @@ class Before:
     input: JSON | None = None
     decision: Decision | None = None
     context: str = ""
+    stop: str = ""
+    """Why the model must not go on after this turn. The call itself is stopped by a decision."""
 
 
 @dataclass(frozen=True, slots=True)
 class After:
-    """What an `after_call` hook wants: another value (set `replaces`), or a remark for the model."""
+    """What an `after_call` hook wants: another value (set `replaces`), a remark for the model, an end (`stop`)."""
 
     value: Any = None
     replaces: bool = False
+    context: str = ""
+    stop: str = ""
+    """Why the model must not go on after this turn."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """An answer to a question that is more than yes or no: another input to run with, or an end of everything."""
+
+    decision: Decision
+    input: JSON | None = None
+    """The whole input to use instead. It is validated and judged again: an answer never lifts a rule."""
+    stop: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Prompted:
+    """What a `submit_prompt` hook wants: that the model never sees the prompt (`block`), or more for it to read."""
+
+    block: str = ""
+    """Why the prompt is not taken, for the person who wrote it."""
     context: str = ""
 
 
@@ -84,6 +94,14 @@ class Question:
     description: str
     input: JSON = field(default_factory=dict)
     preview: str | None = None
+    tool: Tool[Any, Any] | None = field(default=None, repr=False)
+    args: Input | None = field(default=None, repr=False)
+    digest: str = ""
+    """The hash of `input`. An approval holds for this input only: the call does not run with another."""
+    rules: tuple[str, ...] = ()
+    """Rules that would allow this very call and nothing more; empty where none would help."""
+    agent: str = ""
+    """The sub-agent that wants it, in words; empty for the main agent."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,14 +11,26 @@ hook wrappers: to surround execution, implement `wrap_execute`. Among plugins th
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
 from typing import Any, TypeAlias, TypeVar, overload
 
 import pluggy
 
-from pegboard.calls import Block, Call, Decision
+from pegboard.calls import Block, Call, Decision, Result
 from pegboard.context import Context
 from pegboard.contract import Tool
-from pegboard.extensions import After, AgentDefinition, Before, Event, Profile, Provider, Question, ToolSource
+from pegboard.extensions import (
+    After,
+    AgentDefinition,
+    Answer,
+    Before,
+    Event,
+    Profile,
+    Prompted,
+    Provider,
+    Question,
+    ToolSource,
+)
 from pegboard.inputs import Input
 from pegboard.services import ProcessSpec
 from pegboard.settings.layers import Settings
@@ -64,10 +76,12 @@ class Hooks:
         """
 
     @_spec
-    def register_providers(self) -> Sequence[Provider]:
+    def register_providers(self, settings: Settings) -> Sequence[Provider]:
         """Bring models.
 
-        Called once, at assembly. Answers are collected by provider name. May not await.
+        Called when a session looks for its provider. Answers are collected by provider name. May not await.
+
+        :param settings: the effective settings.
 
         Example::
 
@@ -103,6 +117,45 @@ class Hooks:
             @hookimpl
             def tool_sources(settings):
                 return [Clock()]
+        """
+
+    @_spec
+    def start_session(
+        self, session_id: str, source: str, transcript: Path | None, ctx: Context
+    ) -> str | None | Awaitable[str | None]:
+        """Tell the model something before the first prompt.
+
+        Called once for each session, when it opens. Everyone is asked; what they return stands before the first
+        prompt. An exception is noted and stops nothing. May await.
+
+        :param session_id: the name of the session.
+        :param source: `startup` for a new conversation, `resume` for one that goes on.
+        :param transcript: the file that the conversation is written to, if there is one.
+        :param ctx: where the session runs; `ctx.report` reaches the person.
+
+        Example::
+
+            @hookimpl
+            def start_session(ctx):
+                return f"The branch is {(ctx.cwd / '.git/HEAD').read_text().strip()}."
+        """
+
+    @_spec
+    def submit_prompt(self, prompt: str, ctx: Context) -> Prompted | None | Awaitable[Prompted | None]:
+        """Look at a prompt before the model does: add to it, or keep it back.
+
+        Called for each prompt. Everyone is asked; the first `block` counts, all `context` follows the prompt. An
+        exception blocks. May await.
+
+        :param prompt: what the person wrote.
+        :param ctx: where the session runs.
+
+        Example::
+
+            @hookimpl
+            def submit_prompt(prompt):
+                if "BEGIN PRIVATE KEY" in prompt:
+                    return Prompted(block="There is a private key in this prompt.")
         """
 
     @_spec
@@ -143,12 +196,15 @@ class Hooks:
         """
 
     @_spec
-    def before_call(self, call: Call, args: Input, ctx: Context) -> Before | None | Awaitable[Before | None]:
+    def before_call(
+        self, tool: AnyTool, call: Call, args: Input, ctx: Context
+    ) -> Before | None | Awaitable[Before | None]:
         """Look at a call before it is permitted; rewrite its input, or have a say.
 
         Called for each call. Chained: the next plugin sees the input the one before it left. A rewritten input is
         validated again and voids every earlier allow; deny and ask stick. An exception denies. May await.
 
+        :param tool: the tool.
         :param call: what the model sent.
         :param args: the validated input.
         :param ctx: where the call runs.
@@ -201,14 +257,18 @@ class Hooks:
         """
 
     @_spec
-    def ask_user(self, question: Question, call: Call) -> Decision | None | Awaitable[Decision | None]:
+    def ask_user(
+        self, question: Question, call: Call, ctx: Context
+    ) -> Decision | Answer | None | Awaitable[Decision | Answer | None]:
         """Put a question to a person.
 
         Called when the decision is ask. The first answer counts; None passes the question on; when nobody answers,
-        the call is denied. May await.
+        the call is denied. An `Answer` with another input is validated and judged again; if that asks, the hooks after
+        this one are asked. May await.
 
         :param question: the call as it will run, and why it asks.
         :param call: what the model sent.
+        :param ctx: where the call runs.
 
         Example::
 
@@ -257,14 +317,19 @@ class Hooks:
         """
 
     @_spec
-    def after_call(self, call: Call, value: Any, ctx: Context) -> After | None | Awaitable[After | None]:
+    def after_call(
+        self, tool: AnyTool, call: Call, args: Input, value: Any, ms: float, ctx: Context
+    ) -> After | None | Awaitable[After | None]:
         """Look at what a tool returned; replace it, or add a remark for the model.
 
         Called for each call that ran. Chained: the next plugin sees the value the one before it left. A replaced
         value must fit the tool's output type. May await.
 
+        :param tool: the tool.
         :param call: what the model sent.
+        :param args: the input that it ran with.
         :param value: what the tool returned.
+        :param ms: how many milliseconds the tool itself took.
         :param ctx: where the call ran.
 
         Example::
@@ -273,6 +338,30 @@ class Hooks:
             def after_call(call, value):
                 if call.name == "Read" and "BEGIN PRIVATE KEY" in str(value):
                     return After("(a private key, withheld)", replaces=True)
+        """
+
+    @_spec
+    def after_failure(
+        self, tool: AnyTool | None, call: Call, args: Input | None, result: Result, ctx: Context
+    ) -> After | None | Awaitable[After | None]:
+        """Look at a call that did not come to its end; add a remark for the model.
+
+        Called for each call that failed, and for each that was denied: then `result.decision` is a `Deny`. Everyone
+        is asked; `context` and `stop` count, a value does not. An exception is noted and changes nothing. Calls that
+        were cancelled are not shown. May await.
+
+        :param tool: the tool; None when there is no such tool.
+        :param call: what the model sent.
+        :param args: the input as far as it was valid; None when it was not.
+        :param result: what the model is about to read.
+        :param ctx: where the call ran.
+
+        Example::
+
+            @hookimpl
+            def after_failure(call, result):
+                if result.code == "timeout":
+                    return After(context="The machine is busy; try a smaller step.")
         """
 
     @_spec
@@ -294,6 +383,59 @@ class Hooks:
         """
 
     @_spec
+    def before_stop(self, text: str, ctx: Context) -> str | None | Awaitable[str | None]:
+        """Send the model back to work.
+
+        Called when the model has nothing left to call and would hand back to the person. Everyone is asked; the
+        reasons returned become the next message, and the turns they cost count against `maxTurns`. An exception is
+        noted and stops nothing. May await.
+
+        :param text: what the model said last.
+        :param ctx: where the session runs.
+
+        Example::
+
+            @hookimpl
+            def before_stop(text, ctx):
+                if (ctx.cwd / "TODO").exists():
+                    return "There are open points in the file TODO."
+        """
+
+    @_spec
+    def end_session(self, session_id: str, reason: str, ctx: Context) -> None | Awaitable[None]:
+        """Tidy up after a session.
+
+        Called once for each session, when it closes and before its processes end. Everyone is told; an exception is
+        noted. A session that is broken off gives all of them five seconds together. May await.
+
+        :param session_id: the name of the session.
+        :param reason: `finished`, or `broken off` when an exception or an interrupt ends it.
+        :param ctx: where the session ran.
+
+        Example::
+
+            @hookimpl
+            def end_session(session_id, reason):
+                print(session_id, "is over:", reason)
+        """
+
+    @_spec
+    def diagnose(self, settings: Settings) -> Sequence[str]:
+        """Say what is wrong with the settings of this plugin, for `pegboard doctor`.
+
+        Called only by the command, without a board. Answers are collected; each is a finding that names the file and
+        what to do. May not await.
+
+        :param settings: the effective settings.
+
+        Example::
+
+            @hookimpl
+            def diagnose(settings):
+                return [] if shutil.which("bwrap") else ["bwrap is not installed. Install bubblewrap."]
+        """
+
+    @_spec
     def observe(self, event: Event) -> None:
         """Learn what happens: calls started and finished, decisions, changed tools, progress.
 
@@ -310,7 +452,12 @@ class Hooks:
         """
 
 
-MAY_AWAIT = frozenset({"before_call", "check_permission", "classify_call", "ask_user", "wrap_process", "after_call"})
+MAY_AWAIT = frozenset(
+    {
+        *("start_session", "submit_prompt", "before_call", "check_permission", "classify_call", "ask_user"),
+        *("wrap_process", "after_call", "after_failure", "before_stop", "end_session"),
+    }
+)
 """Hooks whose implementations may be `async def`."""
 
 NAMES = tuple(name for name in vars(Hooks) if not name.startswith("_"))

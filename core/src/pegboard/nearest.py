@@ -8,6 +8,8 @@ if TYPE_CHECKING:
 
 
 CLOSE = 0.6
+SIMILAR = 0.1
+"""How much worse than the best a further guess may be."""
 
 
 def nearest(word: str, choices: Iterable[str], limit: int = 1) -> list[str]:
@@ -23,7 +25,8 @@ def nearest(word: str, choices: Iterable[str], limit: int = 1) -> list[str]:
     scored = sorted(
         ((alike(choice), choice) for choice in dict.fromkeys(choices)), key=lambda pair: (-pair[0], pair[1])
     )
-    return [choice for score, choice in scored[:limit] if score >= CLOSE]
+    best = scored[0][0] if scored else 0.0
+    return [choice for score, choice in scored[:limit] if score >= max(CLOSE, best - SIMILAR)]
 
 
 def did_you_mean(word: str, choices: Iterable[str]) -> str:

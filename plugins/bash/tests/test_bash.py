@@ -36,4 +36,9 @@ def test_bash_hides_the_secrets_of_the_host(bash, monkeypatch):
 
 
 def test_bash_asks_first(call_tool):
-    assert call_tool("Bash", command="true").code == "permission_denied"
+    assert call_tool("Bash", command="touch x").code == "permission_denied"
+
+
+def test_bash_does_not_ask_before_reading(call_tool, ctx):
+    (ctx.cwd / "a.txt").write_text("hello")
+    assert call_tool("Bash", command="cat a.txt | tr a-z A-Z").text == "HELLO"

@@ -19,16 +19,18 @@ log = logging.getLogger("pegboard")
 class BoundHooks:
     """For each hook the implementations in their order, each callable with all of the hook's parameters by position."""
 
-    __slots__ = ("_observers", *NAMES)
+    __slots__ = ("_bound", "_observers", *NAMES)
 
     def __init__(self, manager: pluggy.PluginManager, rank: Callable[[str], tuple[Any, ...]]) -> None:
+        self._bound: dict[str, list[tuple[str, object, Implementation]]] = {}
         for name in NAMES:
             implementations = getattr(manager.hook, name).get_hookimpls()
             ordered = sorted(
                 implementations,
                 key=lambda impl: (getattr(impl.function, "pegboard_priority", 0), rank(impl.plugin_name)),
             )
-            setattr(self, name, tuple(_by_position(name, impl) for impl in ordered))
+            self._bound[name] = [(impl.plugin_name, impl.plugin, _by_position(name, impl)) for impl in ordered]
+            setattr(self, name, tuple(function for _, _, function in self._bound[name]))
         self._observers: tuple[Implementation, ...] = self.observe
 
     def emit(self, kind: str, **data: Any) -> None:
@@ -41,6 +43,18 @@ class BoundHooks:
                 observer(event)
             except Exception:
                 log.exception("an observer failed on %s", kind)
+
+    def without(self, left_out: Callable[[object, str], bool]) -> tuple[BoundHooks, list[tuple[str, str]]]:
+        """The same hooks without some hooks of some plugins, and what was left out: pairs of plugin and hook."""
+        rest: BoundHooks = object.__new__(BoundHooks)
+        gone: list[tuple[str, str]] = []
+        rest._bound = {}
+        for hook, bound in self._bound.items():
+            gone += [(name, hook) for name, plugin, _ in bound if left_out(plugin, hook)]
+            rest._bound[hook] = [entry for entry in bound if not left_out(entry[1], hook)]
+            setattr(rest, hook, tuple(function for _, _, function in rest._bound[hook]))
+        rest._observers = rest.observe
+        return rest, gone
 
     def __getattr__(self, name: str) -> tuple[Implementation, ...]:
         raise AttributeError(name)  # For type checkers: every hook is an attribute.

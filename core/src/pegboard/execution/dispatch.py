@@ -18,6 +18,7 @@ from pegboard.execution.permitting import Heard, hold_to_approval, permit, refus
 from pegboard.execution.prints import catching
 from pegboard.execution.threads import in_thread
 from pegboard.extensions import After, Before
+from pegboard.host.beneath import pin
 from pegboard.host.media import checked
 from pegboard.inputs import Input, validate
 
@@ -85,8 +86,8 @@ async def dispatch(call: Call, ctx: Context, desk: Desk, seat: Seat | None = Non
         tool, owner = ready.tool, ready.owner
         args, notes = validate(tool.name, tool.input, call.input)
         refuse_invalid(tool, args, ctx, hooks)
-        args, opinions = await _before(call, tool, args, ctx, hooks, heard)
-        facts: Facts = await settled(tool.facts(args, ctx))
+        args, opinions = await look_before(call, tool, args, ctx, hooks, heard)
+        facts, heard.judged = pin(await settled(tool.facts(args, ctx)), ctx)
         await seat.settle(facts)
         args, decision = await permit(call, tool, args, facts, ctx, hooks, opinions, seat, heard)
         if not isinstance(decision, Allow):
@@ -94,6 +95,7 @@ async def dispatch(call: Call, ctx: Context, desk: Desk, seat: Seat | None = Non
         else:
             await seat.begin()
             hold_to_approval(heard, tool, args, ctx)
+            ctx = replace(ctx, judged=heard.judged or None) if heard.judged or ctx.judged else ctx
             acted = time.perf_counter()
             with catching() as printed:
                 output = _as_output(await ready.execute(args, ctx))
@@ -141,7 +143,7 @@ def _report(call: Call, result: Result, began: float, hooks: BoundHooks) -> None
     hooks.emit("call_finished", id=call.id, name=call.name, decision=word, is_error=result.is_error, ms=ms, said=said)
 
 
-async def _before(
+async def look_before(
     call: Call, tool: Tool[Any, Any], args: Input, ctx: Context, hooks: BoundHooks, heard: Heard
 ) -> tuple[Input, list[Decision]]:
     """Let hooks look first. A rewritten input is checked like any other and voids what was allowed before it."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
@@ -14,6 +14,7 @@ from pegboard.contract import Facts, Tool
 from pegboard.errors import ToolError
 from pegboard.execution.bound import BoundHooks, settled
 from pegboard.extensions import Answer, Question
+from pegboard.host.beneath import pin
 from pegboard.inputs import Input, validate
 from pegboard.permission.audit import fingerprint
 from pegboard.permission.modes import may_classify
@@ -39,6 +40,8 @@ class Heard:
     stop: str = ""
     approved: str = ""
     """The hash of the input that a person approved."""
+    judged: Mapping[str, bool] | None = None
+    """The real paths that the decision is about, and whether each may be changed."""
 
     def take(self, context: str, stop: str) -> None:
         """Keep what one hook said; the first reason to stop is the one that is named."""
@@ -71,7 +74,7 @@ async def permit(
 ) -> tuple[Input, Decision]:
     """The decision, and the input that it is about: whoever is asked may have answered with another one."""
     began = time.perf_counter()
-    opinions = [*opinions, *await _opinions(tool, args, ctx, hooks)]
+    opinions = [*opinions, *await opinions_of(tool, args, ctx, hooks)]
     decision = judge(tool, facts, ctx, opinions, args)
     if may_classify(decision, ctx.mode, ctx.settings):
         decision = await _classify(tool, args, ctx, hooks) or decision
@@ -97,7 +100,7 @@ def hold_to_approval(heard: Heard, tool: Tool[Any, Any], args: Input, ctx: Conte
         raise ToolError(reason, code="permission_denied")
 
 
-async def _opinions(tool: Tool[Any, Any], args: Input, ctx: Context, hooks: BoundHooks) -> list[Decision]:
+async def opinions_of(tool: Tool[Any, Any], args: Input, ctx: Context, hooks: BoundHooks) -> list[Decision]:
     """What the tool and the plugins think of an input. A guard that fails denies."""
     opinions: list[Decision] = []
     own = await settled(tool.check_permission(args, ctx))
@@ -166,6 +169,8 @@ class _Inquiry:
             self.tool.describe(self.args),
             seen,
             self.tool.preview(self.args, self.ctx),
+            self.tool,
+            self.args,
             digest=fingerprint(seen),
             rules=suggest(self.tool, self.args, self.facts, self.ctx, decision),
         )
@@ -200,5 +205,6 @@ class _Inquiry:
             # The turn has already decided what may run beside it.
             reason = f"The input that came with the approval would make {tool.name} do more than it was asked about."
             return Deny(reason, layer="ask")
+        facts, self.heard.judged = pin(facts, ctx)
         self.args, self.facts = args, facts
-        return judge(tool, facts, ctx, [*await _opinions(tool, args, ctx, self.hooks), answer.decision], args)
+        return judge(tool, facts, ctx, [*await opinions_of(tool, args, ctx, self.hooks), answer.decision], args)

@@ -80,10 +80,15 @@ class _Errand:
         """Give up on it. If it runs all the same, the event that is set when it ends."""
         if self._over or self._may_begin.acquire(blocking=False):
             return None  # It has ended, or it will never begin.
-        self._left = threading.Event()
-        if self._over:  # It ended while the event was made; whoever came first, it is set now.
-            self._left.set()
-        return self._left
+        self._left = ended = threading.Event()
+        if self.is_over:  # It ended while the event was made; whoever came first, it is set now.
+            ended.set()
+        return ended
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the thread has left the tool."""
+        return self._over
 
 
 def in_thread(tool: Tool[Any, Any]) -> Callable[[Any, Context], Awaitable[Any]]:

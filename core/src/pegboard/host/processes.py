@@ -57,6 +57,12 @@ class LocalProcesses:
         view._wrap = wrap
         return view
 
+    def apart(self) -> LocalProcesses:
+        """A service of the same kind with its own life: what is started here ends with it and with nothing else."""
+        view = copy.copy(self)
+        view._shared = self._shared.apart()
+        return view
+
     async def start(
         self, spec: ProcessSpec, *, on_output: OnBytes | None = None, on_error: OnBytes | None = None
     ) -> Child:
@@ -119,6 +125,9 @@ class _Shared:
         self._folder, self._own = folder, False
         self.live: dict[Child, None] = {}
         self.tasks: TaskGroup | None = None
+
+    def apart(self) -> _Shared:
+        return _Shared(None if self._own else self._folder)
 
     def new_file(self, token: str) -> Path:
         if self._folder is None:

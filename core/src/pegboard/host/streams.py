@@ -16,6 +16,8 @@ from pegboard.services import OnBytes
 CHUNK = 65_536
 """What a pipe holds at first."""
 WIDE = 262_144
+TALKATIVE, SHORT, PAUSE = 8, 4096, 0.001
+"""After so many chunks, a short one is followed by a pause in seconds: waking up for each costs more than reading."""
 
 log = logging.getLogger("pegboard")
 
@@ -113,6 +115,8 @@ class Pipe:
         self._tell(chunk)
         if self._sink.full:
             self.on_full()
+        elif self.moved > TALKATIVE and len(chunk) < SHORT:
+            await anyio.sleep(PAUSE)
         return True
 
     def _widen(self, got: int) -> None:

@@ -82,7 +82,7 @@ def _by_plan(name: str, facts: Facts) -> Decision | None:
     if facts.writes or facts.deletes or facts.destructive:
         reason = f"{name} changes something, and in the mode plan nothing changes until the plan is approved."
         return Deny(reason, layer="mode")
-    if facts.parts and not facts.read_only:
+    if not facts.read_only:
         return Ask(f"{name} can change something, and the mode is plan.", layer="mode")
     return None
 

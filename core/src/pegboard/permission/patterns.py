@@ -166,13 +166,23 @@ def host_of(text: str) -> str:
             text = urlsplit(text).hostname or ""
         except ValueError:
             return ""
-    return text.strip().lower().removesuffix(".")
+    return ascii_host(text.strip().lower().removesuffix("."))
+
+
+def ascii_host(name: str) -> str:
+    """A host name as the network spells it: other scripts in their A-label form, so that both spellings meet."""
+    if name.isascii():
+        return name
+    try:
+        return ".".join(label if label.isascii() else label.encode("idna").decode() for label in name.split("."))
+    except UnicodeError:
+        return name
 
 
 @lru_cache(maxsize=4096)
 def host_test(pattern: str) -> Test:
     """A test for a host name: exact, `*.example.com` at any depth but not the apex, `*`, or one label for each `*`."""
-    pattern = pattern.strip().lower().removesuffix(".")
+    pattern = ascii_host(pattern.strip().lower().removesuffix("."))
     if pattern == "*":
         return bool
     if pattern.startswith("*.") and "*" not in pattern[2:]:

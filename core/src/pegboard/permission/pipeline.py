@@ -49,7 +49,7 @@ def judge(
     moded = _by_mode(case)
     if isinstance(moded, Deny):
         return moded
-    ask = by_safety(case) or _by_ask_rules(case, found.ask, found.doubt) or _held(case, said)
+    ask = by_safety(case) or _forced(opinions) or _by_ask_rules(case, found.ask, found.doubt) or _held(case, said)
     if ask is None and isinstance(moded, Ask):
         ask = moded
     if ask is not None:
@@ -128,6 +128,11 @@ def by_safety(case: Case) -> Decision | None:
         return None
     reason = f"{case.name} would use {doubtful}, and where that leads cannot be found out."
     return Ask(reason, "unresolvable", matched=doubtful)
+
+
+def _forced(opinions: Sequence[Decision]) -> Decision | None:
+    """A question that only a person may answer stands before ask rules, so that no option is taken for the answer."""
+    return next((said for said in opinions if isinstance(said, Ask) and said.layer == "forced"), None)
 
 
 def _held(case: Case, said: Decision | None) -> Decision | None:

@@ -198,7 +198,11 @@ def _collect_tools(plugin: Any, found: dict[str, Any]) -> tuple[Tool[Any, Any], 
         raise PluginError(f"register_tools must return a list of tools, got {offered!r}.", kind="not-a-tool")
     for tool in offered:
         check_tool(tool)
-        tool.family = found["family"]
+        try:
+            tool.family = found["family"]
+        except Exception as error:  # a property of a stranger's class
+            reason = f"family of {tool.name} cannot be set: {error}. Leave it out; the entry point's name says it."
+            raise PluginError(reason, kind="bad-member", traceback=traceback.format_exc()) from None
     names = [tool.name for tool in offered]
     if twin := next((name for name in names if names.count(name) > 1), None):
         raise PluginError(f"register_tools brings two tools named {twin!r}.", kind="duplicate-tool")

@@ -33,23 +33,33 @@ def discover(places: list[str]) -> dict[str, Any]:
             plugins += _damaged(dist, error)
             continue
         mine = [entry for entry in entries if entry.group in (GROUP, COMMANDS)]
-        name = dist.metadata["Name"] if mine else None
-        if not name or normalise(name) in seen:
+        if not mine:
+            continue
+        try:
+            name, version = dist.metadata["Name"], dist.version
+            record, editable = dist.read_text("RECORD") or "", _editable_root(dist)
+            if not name:
+                raise ValueError("METADATA names no distribution")
+        except Exception as error:
+            plugins += _damaged(dist, error)
+            continue
+        if normalise(name) in seen:
             continue
         seen.add(normalise(name))
+        basis = {"version": version or "", "record": record, "editable": editable, "root": _root(dist)}
         wanted_api = {entry.value: entry.name for entry in entries if entry.group == API_GROUP}
         for entry in mine:
             if entry.group == COMMANDS:
                 commands.append({"name": entry.name, "dist": name, "value": entry.value})
             else:
-                plugins.append(_describe(dist, name, entry.name, entry.value, wanted_api.get(entry.value, "")))
+                plugins.append(_describe(name, entry.name, entry.value, wanted_api.get(entry.value, ""), **basis))
     plugins.sort(key=lambda p: (not is_builtin(p["dist"], p["entry"]), normalise(p["dist"]), p["entry"]))
     _refuse_by_metadata(plugins)
     return {"plugins": plugins, "commands": sorted(commands, key=lambda c: (c["name"], c["dist"]))}
 
 
 def _damaged(dist: Distribution, error: Exception) -> list[dict[str, Any]]:
-    """A plugin whose entry points cannot be read; a distribution that is none of ours is passed over."""
+    """A plugin whose metadata cannot be read; a distribution that is none of ours is passed over."""
     folder = str(getattr(dist, "_path", ""))
     try:
         with open(os.path.join(folder, "entry_points.txt"), "rb") as file:
@@ -59,26 +69,32 @@ def _damaged(dist: Distribution, error: Exception) -> list[dict[str, Any]]:
     name = os.path.basename(folder).partition("-")[0]
     if not ours or not name:
         return []
-    found = _describe(dist, name, "", "", "")
-    reason = f"{folder}/entry_points.txt cannot be read: {type(error).__name__}: {error}. Reinstall {name}."
+    found = _describe(name, "", "", "", root=_root(dist))
+    reason = f"The metadata in {folder} cannot be read: {type(error).__name__}: {error}. Reinstall {name}."
     found["scan"] = refused("bad-metadata", reason)
     return [found]
 
 
-def _describe(dist: Distribution, name: str, entry: str, value: str, api: str) -> dict[str, Any]:
+def _describe(
+    name: str, entry: str, value: str, api: str, *, root: str, version: str = "", record: str = "", editable: str = ""
+) -> dict[str, Any]:
     return {
         "id": f"{name}:{entry}",
         "dist": name,
-        "version": dist.version,
+        "version": version,
         "entry": entry,
         "family": entry.partition(".")[0],
         "value": value,
         "api": api,
-        "root": os.path.abspath(str(dist.locate_file(""))),
-        "editable": _editable_root(dist),
-        "record": dist.read_text("RECORD") or "",
+        "root": root,
+        "editable": editable,
+        "record": record,
         "scan": None,
     }
+
+
+def _root(dist: Distribution) -> str:
+    return os.path.abspath(str(dist.locate_file("")))
 
 
 def _editable_root(dist: Distribution) -> str:
@@ -87,9 +103,11 @@ def _editable_root(dist: Distribution) -> str:
         origin = json.loads(dist.read_text("direct_url.json") or "{}")
     except ValueError:
         return ""
-    if not origin.get("dir_info", {}).get("editable"):
+    try:
+        is_editable, url = origin["dir_info"]["editable"], origin["url"]
+    except (TypeError, KeyError):
         return ""
-    return os.path.realpath(unquote(urlsplit(origin["url"]).path))
+    return os.path.realpath(unquote(urlsplit(url).path)) if is_editable else ""
 
 
 def _refuse_by_metadata(plugins: list[dict[str, Any]]) -> None:

@@ -6,7 +6,7 @@ import os
 import sys
 
 from pegboard.nearest import did_you_mean
-from pegboard.plugins.builtin import OWNERS, is_builtin
+from pegboard.plugins.builtin import OWNERS, is_builtin, normalise
 from pegboard.plugins.features import Features
 from pegboard.pool.conflicts import settle
 from pegboard.pool.entries import Absent, Entry, Pool
@@ -159,7 +159,7 @@ def _unknown_names(settings: Settings, entries: list[Entry], absent: list[Absent
     known |= {gone.name for gone in absent} | set(OWNERS)
     return [
         Notice(layer.source_of(key), f"{key}: there is no tool {name!r}.{did_you_mean(name, known)}")
-        for key in ("availableTools", "excludedTools")
+        for key in ("availableTools", "excludedTools", "prefer")
         for name, layer in settings.items(key)
         if name not in known
     ]
@@ -168,14 +168,15 @@ def _unknown_names(settings: Settings, entries: list[Entry], absent: list[Absent
 def _not_installed(
     plugins: list[Found], entries: list[Entry], absent: list[Absent], features: Features
 ) -> list[Absent]:
-    """Built-in tools that nobody has installed, so that `why is it not here` has an answer for them too."""
+    """Built-in tools that nobody brings, so that `why is it not here` has an answer for them too."""
     here = {entry.name for entry in entries} | {gone.name for gone in absent}
-    found = {plugin["entry"] for plugin in plugins}
+    found = {(normalise(plugin["dist"]), plugin["entry"]) for plugin in plugins}
     gone = []
     for name, (dist, entry) in OWNERS.items():
-        if name not in here and entry not in found:
+        if name not in here:
             family = entry.partition(".")[0]
             off = features.off({"dist": dist, "entry": entry, "family": family})
-            reason = off or f"{dist} is not installed."
+            lacking = "in this version brings no such tool" if (dist, entry) in found else "is not installed"
+            reason = off or f"{dist} {lacking}."
             gone.append(Absent(name, dist, family, "features" if off else "not-installed", reason))
     return gone

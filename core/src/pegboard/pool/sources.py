@@ -48,7 +48,7 @@ class Sources:
                 tools = list(source.tools())
                 for tool in tools:
                     _check(tool)
-            except Exception as error:  # a stranger's source: its last good tools stay
+            except (Exception, SystemExit) as error:  # a stranger's source: its last good tools stay
                 emit("refresh_failed", source=source.name, reason=f"{type(error).__name__}: {error}")
                 continue
             self._versions[number], self._good[number] = version, tools

@@ -3,19 +3,46 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import logging
+from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
+from contextlib import aclosing
+from secrets import token_hex
 from typing import Any
 
 from pegboard.calls import JSON, Call
+from pegboard.errors import ProviderError
+from pegboard.extensions import Provider
 
 CUT = "cut_off"
 """A note of ours on a tool_use block whose input never became valid JSON; it is not sent back."""
+NEVER_LAST = ("thinking", "redacted_thinking")
+
+log = logging.getLogger("pegboard")
+
+
+async def events_of(provider: Provider, request: JSON) -> AsyncGenerator[JSON, None]:
+    """The events of an answer. A bug of the provider is a `ProviderError` too: what has run must not be forgotten."""
+    try:
+        async with aclosing(provider.stream(request)) as events:
+            async for event in events:
+                yield event
+    except ProviderError:
+        raise
+    except Exception as error:
+        log.exception("the provider %s failed", provider.name)
+        reason = f"The provider {provider.name} failed because of a bug: {type(error).__name__}."
+        raise ProviderError(reason, kind="server") from error
 
 
 class Assembler:
-    """Feed it events; it hands back each content block at the moment it is complete."""
+    """Feed it events; it hands back each content block at the moment it is complete.
 
-    def __init__(self) -> None:
+    Calls whose id is `taken` by an earlier one get another: two results for one id would make every later request
+    impossible.
+    """
+
+    def __init__(self, taken: Collection[str] = ()) -> None:
+        self._taken, self._own = taken, set[str]()
         self.blocks: list[dict[str, Any]] = []
         self.stop_reason: str | None = None
         self.usage: dict[str, int] = {}
@@ -23,7 +50,15 @@ class Assembler:
         self._open: dict[int, tuple[dict[str, Any], list[str]]] = {}
 
     def feed(self, event: JSON) -> dict[str, Any] | None:
-        """Take one event; unknown kinds are passed over."""
+        """Take one event; unknown kinds are passed over. One that makes no sense is a `ProviderError`."""
+        try:
+            return self._take(event)
+        except (AttributeError, KeyError, TypeError, ValueError, RecursionError) as error:
+            kind = event.get("type") if isinstance(event, Mapping) else type(event).__name__
+            reason = f"The answer holds an event {kind!r} that makes no sense: {type(error).__name__}: {error}."
+            raise ProviderError(reason, kind="server", retryable=True) from error
+
+    def _take(self, event: JSON) -> dict[str, Any] | None:
         kind = event.get("type")
         if kind == "content_block_start":
             self._open[event["index"]] = (dict(event["content_block"]), [])
@@ -43,6 +78,11 @@ class Assembler:
     def _complete(self, block: dict[str, Any], parts: list[str]) -> dict[str, Any]:
         if "input" in block:
             block["input"] = _parsed("".join(parts), block)
+        _require_shape(block)
+        if block["type"] == "tool_use":
+            if not block["id"] or block["id"] in self._taken or block["id"] in self._own:
+                block["id"] = f"call_{token_hex(12)}"
+            self._own.add(block["id"])
         self.blocks.append(block)
         return block
 
@@ -65,12 +105,25 @@ def _grow(block: dict[str, Any], parts: list[str], delta: JSON) -> None:
                 block[key] = block.get(key, "") + value if isinstance(value, str) else value
 
 
+SHAPES: dict[str, dict[str, type]] = {
+    "text": {"text": str},
+    "tool_use": {"id": str, "name": str, "input": dict},
+}
+
+
+def _require_shape(block: JSON) -> None:
+    """Raise for a block that nobody could act on."""
+    for key, kind in SHAPES.get(block["type"], {}).items():
+        if not isinstance(block.get(key), kind):
+            raise TypeError(f"{key} of a {block['type']} block must be {kind.__name__}")
+
+
 def _parsed(text: str, block: dict[str, Any]) -> Any:
     if not text:
         return block["input"] or {}
     try:
         parsed = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         parsed = None
     if isinstance(parsed, dict):
         return parsed
@@ -86,3 +139,19 @@ def call_of(block: JSON) -> Call:
 def for_history(block: JSON) -> dict[str, Any]:
     """The block as it goes back to the model."""
     return {key: value for key, value in block.items() if key != CUT}
+
+
+def sendable(blocks: Sequence[JSON]) -> list[dict[str, Any]]:
+    """The blocks that may stand in a message: none without words, and no thinking that led to nothing.
+
+    The API refuses both. They are left behind when an answer is broken off, and would spoil every later request.
+    """
+    kept = [for_history(block) for block in blocks if block.get("type") != "text" or block["text"].strip()]
+    while kept and kept[-1].get("type") in NEVER_LAST:
+        kept.pop()
+    return kept
+
+
+def call_ids(blocks: Sequence[JSON]) -> list[str]:
+    """The ids of the calls among these blocks."""
+    return [block["id"] for block in blocks if block.get("type") == "tool_use"]

@@ -9,7 +9,7 @@ import anyio
 
 from pegboard.errors import ProviderError
 from pegboard.extensions import Provider
-from pegboard.session.assembler import Assembler
+from pegboard.session.assembler import Assembler, events_of
 from pegboard.session.retries import Retries
 
 
@@ -37,7 +37,7 @@ class ProviderModel:
 
     async def _ask(self, request: dict[str, Any]) -> str:
         answer = Assembler()
-        async with aclosing(self._provider.stream(request)) as events:
+        async with aclosing(events_of(self._provider, request)) as events:
             async for event in events:
                 answer.feed(event)
         if not answer.finished:

@@ -11,10 +11,11 @@ from typing import Any, Self
 
 import anyio
 
-from pegboard.board import Board
 from pegboard.calls import JSON, Result
 from pegboard.context import Context, Services
 from pegboard.errors import ProviderError
+from pegboard.execution.dispatch import STOP
+from pegboard.execution.limits import turn_options
 from pegboard.execution.scheduler import Turn
 from pegboard.execution.threads import Strays
 from pegboard.extensions import Profile, Provider
@@ -22,9 +23,11 @@ from pegboard.host.background import LocalBackground
 from pegboard.host.processes import LocalProcesses
 from pegboard.host.results import text_size
 from pegboard.session import requests
-from pegboard.session.assembler import Assembler, call_of, for_history
+from pegboard.session.assembler import Assembler, call_ids, call_of, events_of, for_history, sendable
+from pegboard.session.children import Children
 from pegboard.session.completion import ProviderModel
-from pegboard.session.limits import turn_options
+from pegboard.session.moments import Moments, text_of
+from pegboard.session.restricted import AnyBoard
 from pegboard.session.retries import Retries
 from pegboard.session.transcript import Transcript
 from pegboard.session.usage import Usage
@@ -41,7 +44,10 @@ class Outcome:
 
     text: str
     stopped_by: str
-    """`end`, `max_turns`, `interrupted`, `max_tokens`, `refusal` or `context_overflow`."""
+    """`end`, `max_turns`, `interrupted`, `max_tokens`, `refusal`, `context_overflow`, `blocked` or `hook`.
+
+    A prompt that a hook keeps back is `blocked`; a conversation that one ends is stopped by `hook`: then `text` is why.
+    """
     turns: int
 
 
@@ -50,7 +56,7 @@ class Session:
 
     def __init__(
         self,
-        board: Board,
+        board: AnyBoard,
         provider: Provider,
         *,
         model: str = "",
@@ -61,31 +67,54 @@ class Session:
         transcript: Transcript | None = None,
         retries: Retries | None = None,
         session_id: str = "",
+        parent: Session | None = None,
     ) -> None:
+        """`parent` is the session that starts this one for a sub-agent: the two share questions, services and costs."""
         self.board, self.provider, self.model, self.system = board, provider, model, system
         self.max_turns, self.max_tokens, self.transcript = max_turns, max_tokens, transcript
         self.retries = retries or Retries()
         self.id = session_id or uuid.uuid4().hex
         self.messages: list[dict[str, Any]] = []
-        self.usage = Usage()
+        self._call_ids: set[str] = set()
+        self.usage: Usage = Usage(parent=parent.usage if parent else None)
         self.ctx = replace(ctx or board.context(), session_id=self.id)
-        self._questions, self._strays = anyio.Lock(), Strays()
+        self.parent = parent
+        self._questions: anyio.Lock = parent._questions if parent else anyio.Lock()
+        self._strays: Strays = parent._strays if parent else Strays()
+        self._children: Children = Children(self, parent._children if parent else None)
         self._turn: Turn | None = None
         self._reading: anyio.CancelScope | None = None
         self._busy = self._interrupted = False
         self._definitions: tuple[Any, list[dict[str, Any]]] = (None, [])
+        self._moments = Moments(board)
+        self._context: list[dict[str, Any]] = []
 
     async def __aenter__(self) -> Self:
         services = await self._open_services()
         self.ctx = replace(self.ctx, services=services)
         self._emit("session_started", id=self.id, model=self.model, cwd=str(self.ctx.cwd))
         self._write("session", id=self.id, model=self.model, cwd=str(self.ctx.cwd))
+        try:
+            source, transcript = "resume" if self.messages else "startup", self.transcript
+            path = transcript.path if transcript else None
+            self._context = await self._moments.start(self.ctx, self.id, source, path)
+        except BaseException as error:  # Cancelled: nobody will leave what was never entered.
+            await self._close(type(error), error, error.__traceback__)
+            raise
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._emit("session_finished", id=self.id, usage=self.usage.as_data())
+        try:
+            await self._moments.end(self.ctx, self.id, broken_off=kind is not None)
+            self._emit("session_finished", id=self.id, usage=self.usage.as_data())
+        finally:
+            await self._close(kind, error, trace)
+
+    async def _close(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         try:
             await self._exits.__aexit__(kind, error, trace)
         finally:
@@ -96,11 +125,13 @@ class Session:
         """What may outlive a call lives as long as the session and not longer."""
         self._exits = AsyncExitStack()
         services = self.ctx.services
-        if isinstance(services.processes, LocalProcesses):
-            await self._exits.enter_async_context(services.processes)
+        processes = services.processes
+        if isinstance(processes, LocalProcesses) and not self.parent:
+            # Its own: two sessions on one board begin and end when they like.
+            processes = await self._exits.enter_async_context(processes.apart())
         background = services.background or await self._exits.enter_async_context(LocalBackground())
         model = services.model or ProviderModel(self.provider, self.model)
-        return replace(services, background=background, model=model)
+        return replace(services, processes=processes, background=background, model=model, agents=self._children)
 
     async def run(self, prompt: str | Sequence[JSON]) -> Outcome:
         """Answer one prompt. Raises `ProviderError` when the model cannot be asked; the conversation stays usable."""
@@ -112,14 +143,24 @@ class Session:
 
     async def _answer_prompt(self, prompt: str | Sequence[JSON]) -> Outcome:
         content = [{"type": "text", "text": prompt}] if isinstance(prompt, str) else [dict(block) for block in prompt]
-        self._say("user", content)
-        self._write("user", content=content)
+        refusal, more = "", list[dict[str, Any]]()
+        with anyio.CancelScope() as scope:
+            self._reading = scope
+            refusal, more = await self._moments.prompt(self.ctx, text_of(content))
+        if scope.cancel_called:
+            return self._stop("", "interrupted", 0)
+        if refusal:
+            return self._stop(refusal, "blocked", 0)
+        self._tell([*self._context, *self._children.news(), *content, *more])
+        self._context = []
         for number in range(1, self.max_turns + 1):
             answer, results = await self._take_turn()
             text = "".join(block["text"] for block in answer.blocks if block.get("type") == "text")
             reason = answer.stop_reason
             if self._interrupted:
                 return self._stop(text, "interrupted", number)
+            if why := next((result.metadata[STOP] for result in results if STOP in result.metadata), ""):
+                return self._stop(why, "hook", number)
             if results or reason == "pause_turn":
                 continue
             words = {
@@ -127,25 +168,45 @@ class Session:
                 "refusal": "refusal",
                 "model_context_window_exceeded": "context_overflow",
             }
-            return self._stop(text, words.get(reason or "", "end"), number)
+            ending = words.get(reason or "", "end")
+            if ending == "end" and (more := await self._more_to_do(text)):
+                self._tell(more)
+                continue
+            return self._stop(text, "interrupted" if self._interrupted else ending, number)
         return self._stop("", "max_turns", self.max_turns)
+
+    async def _more_to_do(self, text: str) -> list[dict[str, Any]]:
+        with anyio.CancelScope() as self._reading:
+            return await self._moments.stop(self.ctx, text)
+        return []  # Interrupted.
 
     @property
     def is_running(self) -> bool:
         """Whether a prompt is being answered."""
         return self._busy
 
-    def interrupt(self) -> None:
+    @property
+    def is_interrupted(self) -> bool:
+        """Whether the prompt that is being answered, or was last, has been interrupted."""
+        return self._interrupted
+
+    @property
+    def current(self) -> Context:
+        """The context as it is now, in the middle of a turn too."""
+        return self._turn.ctx if self._turn else self.ctx
+
+    def interrupt(self, why: str = "by the user") -> None:
         """Stop the running turn: calls are answered as cancelled, and `run` returns."""
         self._interrupted = True
         if self._turn:
-            self._turn.cancel("by the user")
+            self._turn.cancel(why)
         if self._reading:
             self._reading.cancel()
 
     def resume(self, messages: Sequence[dict[str, Any]], ctx: Context) -> None:
         """Go on with an earlier conversation."""
         self.messages = list(messages)
+        self._call_ids = {id for message in messages for id in call_ids(message["content"])}
         self.ctx = replace(ctx, session_id=self.id)
 
     async def _take_turn(self) -> tuple[Assembler, list[Result]]:
@@ -165,7 +226,7 @@ class Session:
         raise AssertionError("the last attempt either answers or raises")
 
     async def _attempt(self, attempt: int) -> tuple[Assembler, list[Result]]:
-        answer, broken = Assembler(), None
+        answer, broken = Assembler(self._call_ids), None
         request = self._request()
         self._emit("request_started", attempt=attempt)
         options = turn_options(self.board.settings)
@@ -178,7 +239,7 @@ class Session:
                     broken = error
             self._reading = None
             if broken and not turn.begun:
-                self._write("discarded", reason=str(broken))
+                self._write("discarded", reason=str(broken), blocks=len(answer.blocks))
                 raise broken  # Nothing has run: leaving the turn drops its calls, and the request may be repeated.
             if broken:
                 self._emit("message_cut", reason=str(broken))
@@ -190,15 +251,11 @@ class Session:
         return answer, results
 
     async def _read(self, request: JSON, answer: Assembler, turn: Turn) -> None:
-        async with aclosing(self.provider.stream(request)) as events:
+        async with aclosing(events_of(self.provider, request)) as events:
             async for event in events:
-                delta = event.get("delta") or {}
-                if delta.get("type") == "text_delta":
-                    self._emit("text_written", text=delta["text"])
-                elif delta.get("type") == "thinking_delta":
-                    self._emit("thinking_written", text=delta["thinking"])
                 block = answer.feed(event)
                 if block is None:
+                    self._show(event.get("delta") or {})
                     continue
                 self._write("block", block=for_history(block))  # Before its call starts: a crash must not hide a call.
                 if block.get("type") == "tool_use":
@@ -207,17 +264,24 @@ class Session:
         if not answer.finished:
             raise ProviderError("The answer broke off before its end.", kind="connection", retryable=True)
 
+    def _show(self, delta: JSON) -> None:
+        for kind in ("text", "thinking"):
+            if delta.get("type") == f"{kind}_delta" and isinstance(delta.get(kind), str):
+                self._emit(f"{kind}_written", text=delta[kind])
+
     def _keep(self, answer: Assembler) -> None:
         """The message as far as it is complete becomes part of the conversation."""
-        blocks = [for_history(block) for block in answer.blocks]
-        if blocks:
+        if blocks := sendable(answer.blocks):
             self._say("assistant", blocks)
+            self._call_ids.update(call_ids(blocks))
         self.usage.add(answer.usage)
         self._emit("message_finished", stop_reason=answer.stop_reason, usage=dict(answer.usage))
 
     def _take(self, result: Result) -> Result:
         self.usage.add_result(result)
         self._write("result", block=requests.tool_result(result))
+        if STOP in result.metadata and self._turn:
+            self._turn.cancel("because a hook stopped the session")
         return result
 
     def _answer(self, results: Sequence[Result]) -> None:
@@ -230,6 +294,7 @@ class Session:
             if now is not before:
                 self._write("result", block=block)
         remarks = [{"type": "text", "text": message} for result in results for message in result.messages]
+        remarks += self._children.news()
         if remarks:
             self._write("user", content=remarks)
         self._say("user", [*blocks, *remarks])
@@ -259,9 +324,17 @@ class Session:
             messages=self.messages,
         )
 
+    def broken_off(self) -> Outcome:
+        """The outcome of a run that was cancelled from outside and whose conversation goes on."""
+        return self._stop("", "interrupted", 0)
+
     def _stop(self, text: str, why: str, turns: int) -> Outcome:
         self._emit("prompt_answered", stopped_by=why, turns=turns)
         return Outcome(text, why, turns)
+
+    def _tell(self, content: list[dict[str, Any]]) -> None:
+        self._say("user", content)
+        self._write("user", content=content)
 
     def _say(self, role: str, content: list[dict[str, Any]]) -> None:
         """Add to the conversation; two messages of one role in a row become one."""
@@ -274,5 +347,12 @@ class Session:
         self.board.hooks.emit(kind, **data)
 
     def _write(self, kind: str, **data: Any) -> None:
-        if self.transcript:
+        """Keep a line. A disk that takes no more ends the transcript, not the conversation."""
+        if not self.transcript:
+            return
+        try:
             self.transcript.write(kind, **data)
+        except OSError as error:
+            self.transcript.close()
+            self.transcript = None
+            self._emit("notice", message=f"The conversation is no longer kept: {error.strerror}.", data={})

@@ -17,15 +17,34 @@ PIECE = 24
 
 
 class ReplayProvider:
-    """Answers the n-th request with the n-th turn of its script."""
+    """Answers the n-th request with the n-th turn of its script.
+
+    Turns with an `agent` belong to the sub-agents of that name or kind; each agent plays them from their beginning.
+    """
 
     name = "replay"
 
     def __init__(self, turns: Sequence[JSON], source: str = "the script") -> None:
-        self.turns, self.source = turns, source
-        self.requests: list[JSON] = []
         for number, turn in enumerate(turns, 1):
             _check(turn, f"{source}, turn {number}")
+        self.script = turns
+        self.turns: Sequence[JSON] = [turn for turn in turns if "agent" not in turn]
+        self.source, self.requests = source, list[JSON]()
+        self.children: list[ReplayProvider] = []
+        """A player for each sub-agent, in the order in which they were started."""
+        self._prefix = "replay"
+
+    def for_agent(self, name: str, kind: str) -> ReplayProvider:
+        """Who plays the turns of a sub-agent; in a script that knows no agents everybody plays on where it stands."""
+        whose = [word for word in (name, kind) if word and any(turn.get("agent") == word for turn in self.script)]
+        if not whose and len(self.turns) == len(self.script):
+            return self
+        child = ReplayProvider(self.script, self.source)
+        child.turns = [turn for turn in self.script if whose and turn.get("agent") == whose[0]]
+        child.source = f"{self.source} for the agent {name or kind}"
+        child._prefix = f"{self._prefix}_{len(self.children)}"
+        self.children.append(child)
+        return child
 
     @classmethod
     def from_file(cls, path: str | Path) -> ReplayProvider:
@@ -56,7 +75,7 @@ class ReplayProvider:
         for index, block in enumerate(turn["content"]):
             if index and pause:
                 await anyio.sleep(pause)
-            for event in _events(index, block, f"replay_{number}_{index}"):
+            for event in _events(index, block, f"{self._prefix}_{number}_{index}"):
                 yield event
         stop = "tool_use" if any(block["type"] == "tool_use" for block in turn["content"]) else "end_turn"
         if pause:
@@ -95,6 +114,8 @@ def _check(turn: Any, place: str) -> None:
     content = turn.get("content") if isinstance(turn, dict) else None
     if not isinstance(content, list):
         raise ProviderError(f'{place}: expected {{"content": [...]}}.', kind="script")
+    if not isinstance(turn.get("agent", ""), str):
+        raise ProviderError(f"{place}: agent must be the name or kind of a sub-agent.", kind="script")
     for block in content:
         kind = block.get("type") if isinstance(block, dict) else None
         if kind == "text" and not isinstance(block.get("text"), str):

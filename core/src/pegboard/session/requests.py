@@ -9,6 +9,8 @@ from typing import Any
 from pegboard.calls import Block, Image, Result, Text
 
 CACHE = {"cache_control": {"type": "ephemeral"}}
+NOTHING = Text("")
+"""The API refuses a block without words; a result without blocks is fine."""
 
 
 def build(
@@ -41,7 +43,7 @@ def _marked(message: dict[str, Any]) -> dict[str, Any]:
 def tool_result(result: Result) -> dict[str, Any]:
     """A result as the block that answers its call."""
     made: dict[str, Any] = {"type": "tool_result", "tool_use_id": result.call_id}
-    content = [block_of(block) for block in result.content]
+    content = [block_of(block) for block in result.content if block != NOTHING]
     if content:
         made["content"] = content
     if result.is_error:

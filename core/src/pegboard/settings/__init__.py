@@ -5,6 +5,7 @@
 """
 
 from pegboard.settings.keys import KEYS, Key
-from pegboard.settings.layers import Layer, Notice, Settings, load
+from pegboard.settings.layers import Layer, Notice, Settings
+from pegboard.settings.reading import load
 
 __all__ = ["KEYS", "Key", "Layer", "Notice", "Settings", "load"]

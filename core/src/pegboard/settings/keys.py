@@ -65,9 +65,85 @@ KEYS = {
     ),
     "resultRetentionDays": Key("count", "first", "How many days saved results are kept; the default is 30."),
     "sessionRetentionDays": Key("count", "first", "How many days transcripts are kept; the default is 30."),
+    "read.maxTokens": Key(
+        "count", "first", "How many tokens of a file one Read may show, as estimated; the default is 25000."
+    ),
+    "edit.knowledge": Key(
+        "strict|match",
+        "first",
+        "What Edit needs: strict (the whole file was read) or match (the default: the text to replace is found once).",
+        needs_trust=True,
+    ),
+    "edit.tolerance": Key(
+        "strings",
+        "first",
+        "How Edit may find text that does not match exactly: newline (the default), trailing-whitespace, indentation, "
+        "unicode, escapes. An empty list allows exact matches only.",
+        needs_trust=True,
+    ),
+    "write.maxShrinkPercent": Key(
+        "count",
+        "first",
+        "How much smaller Write may make a file of 20 lines or more, in per cent; the default is 70, 100 allows all.",
+        needs_trust=True,
+    ),
+    "write.placeholders": Key(
+        "refuse|allow",
+        "first",
+        "What Write does about lines that stand for left-out text when it replaces a file; the default is refuse.",
+        needs_trust=True,
+    ),
+    "write.maxBytes": Key("count", "first", "How many bytes Write may write at once; the default is 10000000."),
     "model": Key("string", "first", "The model to ask.", needs_trust=True),
     "provider": Key("string", "first", "The provider to use; the default is anthropic.", needs_trust=True),
+    "anthropic.client": Key(
+        "first-party|bedrock|vertex|foundry",
+        "first",
+        "Where Anthropic models are reached; the default is first-party.",
+        needs_trust=True,
+    ),
+    "grep.engine": Key(
+        "bundled|system|python",
+        "first",
+        "What Grep searches with: the ripgrep that comes along (the default), the one on PATH, or Python.",
+        needs_trust=True,
+    ),
+    "search.timeoutSeconds": Key(
+        "count", "first", "Seconds after which Grep and Glob return what they have; the default is 20, under WSL 60."
+    ),
+    "search.hidden": Key("bool", "first", "Whether Grep and Glob see hidden files; the default is true."),
     "maxTurns": Key("count", "first", "How many requests one prompt may take; the default is 200."),
+    "classifier.model": Key("string", "first", "The model that judges calls in the mode auto.", needs_trust=True),
+    "classifier.seconds": Key("count", "first", "How long the classifier may take; the default is 20."),
+    "agents.maxDepth": Key("count", "first", "How deep agents may be nested; the default is 3.", needs_trust=True),
+    "agents.maxConcurrent": Key(
+        "count", "first", "How many agents of a session may be at work at once; the default is 20.", needs_trust=True
+    ),
+    "agents.timeoutSeconds": Key(
+        "count",
+        "first",
+        "How many seconds an agent may take unless the call says otherwise; the default is 3600.",
+        needs_trust=True,
+    ),
+    "agents.tokenBudget": Key(
+        "count",
+        "first",
+        "How many tokens one agent may use, those of its own agents included.",
+        needs_trust=True,
+    ),
+    "agents.allowedModels": Key(
+        "strings",
+        "intersect",
+        "The only models that agents may ask; for others the parent's is used, with a warning. Every layer narrows.",
+    ),
+    "agents.modelAliases": Key(
+        "map", "merge", 'What short names of models mean: {"small": "claude-haiku-5"}.', needs_trust=True
+    ),
+    "agents.worktreeBase": Key(
+        "default-branch|head",
+        "first",
+        "Where the worktree of an isolated agent starts: default-branch (the default) or head.",
+    ),
     "permissions.deny": Key(
         "rules", "union", "Rules for calls that must not run. A bare tool name also hides the tool."
     ),
@@ -83,6 +159,38 @@ KEYS = {
     "permissions.disableAutoMode": Key(
         "disable", "first", 'Set to "disable", nobody can use the mode auto. Works from every layer.'
     ),
+    "hooks": Key(
+        "hooks",
+        "concat",
+        "Commands to run around calls, prompts and sessions, by event. Every layer adds to the list.",
+        needs_trust=True,
+    ),
+    "disableAllHooks": Key(
+        "bool",
+        "first",
+        "Run no hooks. Those of managed settings run all the same, unless managed settings say so.",
+        needs_trust=True,
+    ),
+    "env": Key(
+        "map",
+        "merge",
+        "Variables for the processes that tools start. The host itself never sees them.",
+        needs_trust=True,
+    ),
+    "allowManagedPermissionRulesOnly": Key(
+        "bool", "first", "Allow rules count from managed settings only. Managed settings alone may say so."
+    ),
+    "allowManagedHooksOnly": Key(
+        "bool", "first", "Hooks count from managed settings only. Managed settings alone may say so."
+    ),
+    "audit": Key(
+        "bool",
+        "first",
+        "Whether each decision is noted in the audit log; the default is true.",
+        needs_trust=True,
+    ),
+    "webfetch.cacheSeconds": Key("count", "first", "Seconds that a fetched page is kept; the default is 900."),
+    "webfetch.userAgent": Key("string", "first", "The User-Agent that WebFetch sends.", needs_trust=True),
 }
 """The table that `pegboard settings`, the reference and the check of unknown keys share."""
 
@@ -113,6 +221,8 @@ def misfit(name: str, value: object) -> str | None:
         return f"{name} must be an object with numbers of seconds above 0, got {shown(value)}."
     if kind == "map" and not (isinstance(value, dict) and all(isinstance(item, str) for item in value.values())):
         return f"{name} must be an object with string values, got {shown(value)}."
+    if kind == "hooks" and not (isinstance(value, dict) and all(isinstance(item, list) for item in value.values())):
+        return f'{name} must be an object with a list of {{"matcher", "hooks"}} for each event, got {shown(value)}.'
     if kind == "rules":
         return _misfit_rules(name, value)
     if kind == "mode" and value not in MODES:

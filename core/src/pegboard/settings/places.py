@@ -9,9 +9,14 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 MANAGED = "/etc/pegboard"
-"""Not to be moved by a variable: whoever is managed must not be able to move it."""
+COMPATIBLE_MANAGED = "/etc/claude-code"
+"""Neither is to be moved by a variable: whoever is managed must not be able to move it."""
 
 FOLDER = ".pegboard"
+COMPATIBLE_FOLDER = ".claude"
+"""Settings files that another host of the same rules reads. Ours come first where both say something."""
+
+FOLDERS = (FOLDER, COMPATIBLE_FOLDER)
 BAKED = "pegboard_features.json"
 
 
@@ -48,25 +53,59 @@ def baked_file() -> str:
     return os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))), BAKED)
 
 
-def managed_files(folder: str = MANAGED) -> list[str]:
-    """The files of the machine's owner, in the order in which they apply."""
-    extra = os.path.join(folder, "settings.d")
+def managed_files(folders: str | tuple[str, str] = (MANAGED, COMPATIBLE_MANAGED)) -> list[tuple[str, bool]]:
+    """The files of the machine's owner, in the order in which they apply; True for those of the compatible kind."""
+    own, compatible = (folders, "") if isinstance(folders, str) else folders
+    found = [(path, False) for path in _with_parts(own, "settings")]
+    if compatible:
+        found += [(path, True) for path in _with_parts(compatible, "managed-settings")]
+    return found
+
+
+def _with_parts(folder: str, name: str) -> list[str]:
+    extra = os.path.join(folder, f"{name}.d")
     try:
-        parts = sorted(name for name in os.listdir(extra) if name.endswith(".json"))
-    except FileNotFoundError:
+        parts = sorted(part for part in os.listdir(extra) if part.endswith(".json") and not part.startswith("."))
+    except (FileNotFoundError, NotADirectoryError):
         parts = []
-    return [os.path.join(folder, "settings.json"), *(os.path.join(extra, name) for name in parts)]
+    return [os.path.join(folder, f"{name}.json"), *(os.path.join(extra, part) for part in parts)]
+
+
+def repository_files(root: str, name: str) -> list[str]:
+    """A project's settings files of this name, ours first."""
+    return [os.path.join(root, folder, name) for folder in FOLDERS]
+
+
+def user_files(env: Mapping[str, str]) -> list[tuple[str, bool]]:
+    """The settings files of the person at the keyboard; True for the compatible kind."""
+    at_home = home(env)
+    moved = env.get("CLAUDE_CONFIG_DIR", "")
+    found = [(os.path.join(at_home, FOLDER, "settings.json"), False)] if at_home else []
+    if os.path.isabs(moved):
+        found.append((os.path.join(moved, "settings.json"), True))
+    elif at_home:
+        found.append((os.path.join(at_home, COMPATIBLE_FOLDER, "settings.json"), True))
+    return found
 
 
 def project_root(cwd: str, env: Mapping[str, str]) -> str:
-    """The nearest folder at or above `cwd` that has `.pegboard` or `.git`; never the home directory or above it."""
-    at_home = home(env)
-    folder = cwd
+    """The nearest folder at or above `cwd` that has `.pegboard` or `.git`; never the home directory or above it.
+
+    Without either, `.claude` marks a project too. It does not where they do: the rules of a repository must not be lost
+    in a folder of it that happens to have one.
+    """
+    for marks in ((FOLDER, ".git"), (COMPATIBLE_FOLDER,)):
+        if found := _nearest(cwd, marks, home(env)):
+            return found
+    return cwd
+
+
+def _nearest(folder: str, marks: tuple[str, ...], at_home: str | None) -> str | None:
     while folder != at_home:
-        if os.path.exists(os.path.join(folder, FOLDER)) or os.path.exists(os.path.join(folder, ".git")):
+        if any(os.path.lexists(os.path.join(folder, name)) for name in marks):
             return folder
         parent = os.path.dirname(folder)
         if parent == folder:
             break
         folder = parent
-    return cwd
+    return None

@@ -1,5 +1,40 @@
-"""The Bash tool."""
+"""The Bash tool, and what it knows of commands. Teach it programs of your own with `register_programs`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
 
 from pegboard_bash.bash import Bash, BashInput, BashOutput, register_tools
 
-__all__ = ["Bash", "BashInput", "BashOutput", "register_tools"]
+if TYPE_CHECKING:
+    from pegboard_bash.programs import Program, register_programs
+    from pegboard_bash.repository import git_environment
+    from pegboard_bash.understanding import Understanding, understand
+
+__all__ = [
+    "Bash",
+    "BashInput",
+    "BashOutput",
+    "Program",
+    "Understanding",
+    "git_environment",
+    "register_programs",
+    "register_tools",
+    "understand",
+]
+_HOMES = {
+    "Program": "programs",
+    "Understanding": "understanding",
+    "git_environment": "repository",
+    "register_programs": "programs",
+    "understand": "understanding",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    # The knowledge of commands loads on use: listing tools imports this package and needs none of it.
+    from importlib import import_module
+
+    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)

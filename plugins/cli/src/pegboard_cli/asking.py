@@ -1,48 +1,112 @@
-"""Ask the person at the terminal."""
+"""Ask the person at the terminal: this once, always with a rule they can read, no, or no with a reason."""
 
 from __future__ import annotations
 
+import os
 import sys
+import termios
 from typing import TYPE_CHECKING
 
 from anyio import to_thread
 
 from pegboard import Allow, Decision, Deny, Question, hookimpl
-from pegboard_cli.output import visible
+from pegboard.errors import SettingsError
+from pegboard_cli.showing import lines_of, page, revealed
 
 if TYPE_CHECKING:
+    from pegboard.settings import Settings
     from pegboard_cli.views import View
+
+SAFETY = frozenset({"protected-path", "critical-path", "unresolvable", "forced"})
+"""Layers whose question only a person may answer: no option, and no rule."""
 
 
 class Answer:
     """Answers what calls ask: with `--yes`, or by asking on the terminal."""
 
-    def __init__(self, yes: bool, view: View | None = None) -> None:
-        self.yes, self.view = yes, view
+    def __init__(self, yes: bool, view: View | None = None, settings: Settings | None = None) -> None:
+        self.yes, self.view, self.settings = yes, view, settings
+        self._always: set[str] = set()
 
     @hookimpl
     async def ask_user(self, question: Question) -> Decision | None:
-        """Yes by option, else ask; without a terminal nobody answers, and the call is denied."""
-        if self.yes:
-            return Allow("Approved with --yes.", layer="ask")
+        """Yes by option or by an earlier "always", else ask; without a terminal nobody answers: the call is denied."""
+        safety = question.decision.layer in SAFETY
+        if question.rules and self._always.issuperset(question.rules):
+            return Allow("Approved earlier, with a rule.", layer="ask", rule=question.rules[0])
+        if self.yes and not safety:
+            return Allow("Approved with --yes.", layer="--yes")
         if not (sys.stdin.isatty() and sys.stderr.isatty()):
-            return None
+            reason = f"{question.decision.reason} A safety check is not answered by --yes."
+            return Deny(reason, layer=question.decision.layer) if self.yes else None
         if self.view:
             self.view.pause()
         try:
-            return await to_thread.run_sync(ask, question, abandon_on_cancel=True)
+            return await to_thread.run_sync(self._ask, question, abandon_on_cancel=True)
         finally:
             if self.view:
                 self.view.resume()
 
+    def _ask(self, question: Question) -> Decision:
+        """Show the call as it will run and wait for a choice."""
+        _forget_typed_ahead()
+        colour = "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb"
+        shown = page(lines_of(question, colour=colour), sys.stderr, sys.stdin)
+        rules = question.rules if shown and self.settings is not None else ()
+        choice = _choose(rules)
+        if choice == "y":
+            return Allow("Approved at the terminal.", layer="ask")
+        if choice == "a":
+            return self._keep(rules)
+        if choice == "m":
+            sys.stderr.write("What should the model know? ")
+            sys.stderr.flush()
+            words = sys.stdin.readline().strip()
+            return Deny(f"The user refused it and says: {words}" if words else "The user refused it.", layer="ask")
+        return Deny("The user refused it.", layer="ask")
 
-def ask(question: Question) -> Decision:
-    """Show the call as it will run and wait for yes or no."""
-    sys.stderr.write(f"{visible(question.description)}\n{visible(question.decision.reason)}\n")
-    for line in (question.preview or "").splitlines():
-        sys.stderr.write(f"{visible(line)}\n")
-    sys.stderr.write("Run it? [y/N] ")
-    sys.stderr.flush()
-    if sys.stdin.readline().strip().lower() in ("y", "yes"):
-        return Allow("Approved at the terminal.", layer="ask")
-    return Deny("Refused at the terminal.", layer="ask")
+    def _keep(self, rules: tuple[str, ...]) -> Decision:
+        """Write the rules down. One that cannot be written still holds until the end of this session."""
+        from pegboard.permission.remember import remember
+        from pegboard.permission.trust import Trust
+
+        self._always.update(rules)
+        if self.settings is not None:
+            try:
+                path = remember(rules, self.settings, Trust.of())
+                sys.stderr.write(f"Written to {revealed(path)}.\n")
+            except SettingsError as error:
+                sys.stderr.write(f"Kept for this session only. {revealed(str(error))}\n")
+        return Allow("Approved at the terminal, with a rule.", layer="ask", rule=rules[0])
+
+
+def _choose(rules: tuple[str, ...]) -> str:
+    """The person's choice: y, a, m or n. No answer and the end of input are no."""
+    out = sys.stderr
+    out.write("  y  yes, this once\n")
+    if rules:
+        out.write("  a  always: add to .pegboard/settings.local.json\n")
+        for rule in rules:
+            out.write(f"       allow {revealed(rule)}\n")
+    out.write("  n  no\n  m  no, with a message to the model\n")
+    keys = "y/a/N/m" if rules else "y/N/m"
+    while True:
+        out.write(f"Run it? [{keys}] ")
+        out.flush()
+        line = sys.stdin.readline()
+        word = line.strip().lower()
+        if word in ("", "n", "no"):
+            return "n"
+        if word in ("y", "yes"):
+            return "y"
+        if word == "m" or (word == "a" and rules):
+            return word
+        out.write(f"Please answer {', '.join(keys.lower().split('/'))}.\n")
+
+
+def _forget_typed_ahead() -> None:
+    """What was typed before the question was on the screen is no answer to it."""
+    try:
+        termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)
+    except (termios.error, OSError, ValueError):
+        return

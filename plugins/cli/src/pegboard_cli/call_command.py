@@ -27,6 +27,7 @@ def run(words: list[str]) -> int:
     """The command."""
     parser = options.parser("call", "Call one tool through the whole pipeline.", EXAMPLES)
     options.listing(parser)
+    options.trusting(parser)
     parser.add_argument("--yes", action="store_true", help="answer yes where a person would be asked")
     parser.add_argument("name", metavar="NAME", help="the tool")
     parser.add_argument("arguments", nargs="*", metavar="JSON | key=value", help="its input")
@@ -39,10 +40,16 @@ def run(words: list[str]) -> int:
     import anyio
 
     from pegboard import Board, Call
+    from pegboard.permission.audit import Audit
+    from pegboard.permission.modes import starting_mode
     from pegboard_cli.asking import Answer
 
-    board = Board.load(settings=settings, plugins=[Answer(given.yes)])
-    result = anyio.run(board.dispatch, Call("call", given.name, arguments))
+    answer = Answer(given.yes, settings=settings)
+    board = Board.load(settings=settings, plugins=[answer, *Audit.of(settings)])
+    mode, refusal = starting_mode(settings)
+    if refusal:
+        options.warn(settings, [refusal])
+    result = anyio.run(board.dispatch, Call("call", given.name, arguments), board.context(mode=mode))
     if isinstance(arguments, dict):
         result = replace(result, notes=())  # Typed as text on purpose: reading numbers out of it is no news.
     return present(result, as_json=given.json)

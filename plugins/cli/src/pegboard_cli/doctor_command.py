@@ -29,7 +29,7 @@ def run(words: list[str]) -> int:
     options.listing(parser)
     given = parser.parse_args(words)
     settings = options.settings_for(given)
-    findings = [*environment(), *settings_findings(settings), *plugin_findings(settings)]
+    findings = [*environment(), *settings_findings(settings), *audit_findings(settings), *plugin_findings(settings)]
     bad = [finding for finding in findings if finding["level"] != "ok"]
     if given.json:
         output.print_json(findings)
@@ -78,8 +78,21 @@ def settings_findings(settings: Settings) -> list[dict[str, str]]:
     return found or [finding("ok", "settings", f"project root {settings.root}")]
 
 
+def audit_findings(settings: Settings) -> list[dict[str, str]]:
+    """Whether decisions can be recorded."""
+    from pegboard.permission.audit import AuditLog  # Needs more than a listing has loaded.
+
+    log = AuditLog.of(settings)
+    if log is None:
+        return [finding("ok", "audit", "Decisions are not recorded here.")]
+    trouble = log.trouble()
+    return [finding("warning", "audit", trouble) if trouble else finding("ok", "audit", log.path)]
+
+
 def plugin_findings(settings: Settings) -> list[dict[str, str]]:
     """Plugins that cannot be used, names that two claim, switches that name nothing."""
+    from pegboard.permission.compiled import Compiled
+    from pegboard.permission.lint import problems
     from pegboard.pool.report import plugin_rows
 
     features = Features(settings)
@@ -97,5 +110,20 @@ def plugin_findings(settings: Settings) -> list[dict[str, str]]:
             )
     said = {str(notice) for notice in settings.notices}
     found += [finding("warning", "tools", str(notice)) for notice in pool.notices if str(notice) not in said]
+    found += [finding("warning", "rules", str(notice)) for notice in problems(Compiled.of(settings), pool.known_names)]
+    found += diagnoses(settings, [plugin for plugin in known["plugins"] if features.off(plugin) is None])
     active = sum(row["state"] == "active" for row in rows)
     return [finding("ok", "plugins", f"{active} of {len(rows)} active, {len(pool.entries)} tools"), *found]
+
+
+def diagnoses(settings: Settings, plugins: list[dict[str, Any]]) -> list[dict[str, str]]:
+    """What plugins say about their own settings."""
+    from pegboard.plugins.loader import load_plugin  # It imports pydantic and pluggy; listing commands do without.
+
+    found = []
+    for plugin in plugins:
+        scanned = plugin["scan"]
+        if scanned and scanned["state"] == "active" and "diagnose" in scanned["hooks"]:
+            said = load_plugin(plugin).plugin.diagnose(settings)
+            found += [finding("warning", plugin["entry"], message) for message in said]
+    return found

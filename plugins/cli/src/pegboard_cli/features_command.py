@@ -38,8 +38,11 @@ def run(words: list[str]) -> int:
         output.print_json(rows)
         return OK
     output.print_table(
-        ["FAMILY", "STATE", "PLUGINS", "WHY"],
-        [[r["family"], r["state"], ", ".join(p["entry"] for p in r["plugins"]) or "-", r["reason"]] for r in rows],
+        ["FAMILY", "STATE", "SET BY", "PLUGINS", "WHY"],
+        [
+            [r["family"], r["state"], r["set_by"], ", ".join(p["entry"] for p in r["plugins"]) or "-", r["reason"]]
+            for r in rows
+        ],
     )
     return OK
 
@@ -55,8 +58,9 @@ def row(family: str, features: Features, found: list[dict[str, Any]]) -> dict[st
     mine = [plugin for plugin in found if plugin["family"] == family]
     plugins = [{"entry": p["entry"], "distribution": p["dist"], "off": features.off(p) or ""} for p in mine]
     off = [plugin for plugin in plugins if plugin["off"]]
-    reason = features.family_off(family) or (off[0]["off"] if off else "")
-    state = "off" if features.family_off(family) or (mine and len(off) == len(mine)) else "partly" if off else "on"
+    closed = features.family_off(family) if len(off) == len(mine) else None  # A choice may name only its plugins.
+    reason = closed or (off[0]["off"] if off else "")
+    state = "off" if closed or (mine and len(off) == len(mine)) else "partly" if off else "on"
     return {"family": family, "state": state, "reason": reason, "set_by": set_by(features, family), "plugins": plugins}
 
 

@@ -86,6 +86,10 @@ class LiveView(View):
         """A line about what happens."""
         self.console.print(Text(visible(line), style="yellow"))
 
+    def say_of_agent(self, line: str) -> None:
+        """A line about what a sub-agent does; what it does now stands below."""
+        self.console.print(Text(visible(line), style="dim"))
+
     def pause(self) -> None:
         """Make room for a question."""
         self.live.stop()
@@ -116,4 +120,5 @@ class LiveView(View):
             progress = f"  {call.progress[:60]}" if call.progress else ""
             call.spinner.update(text=Text(f"{visible(call.label)[:90]}  {seconds:.1f} s{progress}"))
             rows.append(call.spinner)
+        rows += [Text(f"  {visible(row)}", style="cyan") for row in self.agents.rows()]
         return Group(*rows)

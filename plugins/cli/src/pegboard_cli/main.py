@@ -19,6 +19,8 @@ COMMANDS = {
     "run": "ask a model that can use the tools",
     "tools": "the tools on the board, and why others are absent",
     "call": "call one tool through the whole pipeline",
+    "why": "what would be decided about a call, and why",
+    "trust": "let a project's settings loosen and run things",
     "plugins": "installed plugins, their state and the reason",
     "features": "tool families: on or off, and who said so",
     "settings": "effective settings and where each comes from",
@@ -82,5 +84,7 @@ def _complain(error: BaseException, code: int, debug: bool) -> int:
         import traceback
 
         traceback.print_exception(error)
-    sys.stderr.write(f"pegboard: {error}\n")
+    from pegboard_cli.output import visible
+
+    sys.stderr.write(f"pegboard: {visible(str(error))}\n")
     return code

@@ -6,7 +6,10 @@ import argparse
 import os
 import sys
 
-from pegboard.settings import Settings, load
+from pegboard.permission.trust import Trust
+from pegboard.settings import Settings, load, places
+from pegboard.settings.reading import working_directory
+from pegboard_cli import output
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -43,18 +46,31 @@ def listing(made: argparse.ArgumentParser) -> None:
     made.add_argument("--json", action="store_true", help="JSON for programs")
 
 
+def trusting(made: argparse.ArgumentParser) -> None:
+    """The option of commands that act on a project's settings."""
+    made.add_argument("--trust", action="store_true", help="trust this project's settings for this one command")
+
+
 def settings_for(options: argparse.Namespace, **cli: Any) -> Settings:
     """Settings with the options of the command line as their layer."""
     if options.cwd and not os.path.isdir(options.cwd):
         made = argparse.ArgumentParser(prog="pegboard")
         made.error(f"--cwd: there is no folder {options.cwd!r}")
+    return settings_at(options.cwd, options, **cli)
+
+
+def settings_at(folder: str | None, options: argparse.Namespace, **cli: Any) -> Settings:
+    """Settings as they are in a folder. Whether its project is trusted is known before any file of it is read."""
     only = [words(given) for given in options.only or ()]
     disable = words(",".join([*(options.no_family or ()), *(options.no_tool or ())]))
     if disable:
         cli["disable"] = disable
     if only:
         cli["only"] = [word for word in only[0] if all(word in other for other in only[1:])]
-    return load(options.cwd, cli=cli, settings_file=options.settings)
+    store = Trust.of()
+    root = places.project_root(os.path.abspath(folder or working_directory()), os.environ)
+    trusted = getattr(options, "trust", False) or store.trusts(root)
+    return load(folder, cli=cli, settings_file=options.settings, trusted=trusted, vouches=store.vouches)
 
 
 def words(text: str) -> list[str]:
@@ -67,4 +83,4 @@ def warn(settings: Settings, notices: list[Any] | None = None) -> None:
     seen = [f"error: {problem}" for problem in settings.problems]
     seen += [f"warning: {notice}" for notice in (settings.notices if notices is None else notices)]
     for line in dict.fromkeys(seen):
-        sys.stderr.write(f"pegboard: {line}\n")
+        sys.stderr.write(f"pegboard: {output.visible(line)}\n")

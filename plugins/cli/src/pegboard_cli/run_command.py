@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pegboard_cli import options
 from pegboard_cli.main import FAILED, INTERRUPTED, OK, PROVIDER, USAGE
+from pegboard_cli.trust_command import offer
 
 if TYPE_CHECKING:
     import argparse
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
 
     from pegboard import Board, Provider
     from pegboard.session.loop import Outcome, Session
+    from pegboard.session.transcript import Transcript
     from pegboard.settings import Settings
     from pegboard_cli.views import View
 
@@ -37,7 +40,7 @@ Needs ANTHROPIC_API_KEY, or --replay. Ctrl-C once interrupts the turn, twice lea
 def run(words: list[str]) -> int:
     """The command."""
     given = parse(words)
-    settings = options.settings_for(given, **layer(given))
+    settings = offer(given, options.settings_for(given, **layer(given)), **layer(given))
     options.warn(settings, settings.notices)
     settings.require_sound()
     prompt = the_prompt(given)
@@ -49,11 +52,12 @@ def run(words: list[str]) -> int:
 
     from pegboard import Board
     from pegboard.execution.prints import keep_stdout_clean
+    from pegboard.permission.audit import Audit
     from pegboard_cli.asking import Answer
     from pegboard_cli.views import view_for
 
     view = view_for(given.output_format)
-    board = Board.load(settings=settings, plugins=[Answer(False, view), view])
+    board = Board.load(settings=settings, plugins=[Answer(False, view, settings), view, *Audit.of(settings)])
     options.warn(settings, [notice for notice in board.pool.notices if notice not in settings.notices])
     with keep_stdout_clean(), view:
         return anyio.run(converse, given, board, view, prompt)
@@ -62,6 +66,7 @@ def run(words: list[str]) -> int:
 def parse(words: list[str]) -> argparse.Namespace:
     """The options."""
     parser = options.parser("run", "Ask a model that can use the tools.", EXAMPLES)
+    options.trusting(parser)
     parser.add_argument("prompt", nargs="?", metavar="PROMPT", help="what to do; without it a conversation, or stdin")
     parser.add_argument("--replay", metavar="FILE", help="play this script instead of asking a model")
     parser.add_argument("--model", metavar="M", help=f"the model (default: {MODEL})")
@@ -103,7 +108,7 @@ def layer(given: argparse.Namespace) -> dict[str, Any]:
 def the_prompt(given: argparse.Namespace) -> str | None:
     """The prompt; None means a conversation on a terminal."""
     if given.prompt is not None:
-        return str(given.prompt)
+        return str(given.prompt).strip()
     if sys.stdin.isatty():
         return None
     return sys.stdin.buffer.read().decode("utf-8", "replace").strip()
@@ -168,32 +173,50 @@ def open_session(given: argparse.Namespace, board: Board) -> Session:
     """A session as the options and settings want it, new or resumed."""
     from pegboard.permission.modes import starting_mode
     from pegboard.session.loop import MAX_TURNS, Session
-    from pegboard.session.transcript import Transcript, restore
+    from pegboard.session.transcript import restore
     from pegboard_cli.sessions_command import find_session, new_session
 
     settings: Settings = board.settings
-    path = find_session(given.resume) if given.resume is not None else new_session(settings)
+    resumes = given.resume is not None
+    path = find_session(given.resume) if resumes else new_session(settings)
+    transcript = keep(path, settings, must=resumes) if path else None
+    messages, changes = restore(path) if resumes and path else ([], [])
     roots = tuple(Path(folder).resolve() for folder in given.add_dir or ())
-    mode, refusal = starting_mode(settings, given.permission_mode)
+    ctx = board.context(roots=roots)
+    for change in changes:
+        ctx = ctx.after(change)
+    # What was recorded is a wish like any other: an option is newer, and a refusal holds for it, too.
+    recorded = ctx.mode if any(change.mode for change in changes) else None
+    mode, refusal = starting_mode(settings, given.permission_mode or recorded)
     if refusal:
         options.warn(settings, [refusal])
-    ctx = board.context(mode=mode, roots=roots)
-    earlier = restore(path) if given.resume is not None and path else None
+    ctx = replace(ctx, mode=mode, cwd=ctx.cwd if ctx.cwd.is_dir() else Path(settings.cwd))
     session = Session(
         board,
         the_provider(given, board),
         model=settings.get("model", MODEL),
         ctx=ctx,
         max_turns=settings.get("maxTurns", MAX_TURNS),
-        transcript=Transcript(path) if path else None,
+        transcript=transcript,
         session_id=path.stem if path else "",
     )
-    if earlier:
-        messages, changes = earlier
-        for change in changes:
-            ctx = ctx.after(change)
+    if resumes:
         session.resume(messages, ctx)
     return session
+
+
+def keep(path: Path, settings: Settings, *, must: bool) -> Transcript | None:
+    """The transcript; a new conversation goes on without one where there is no place to keep it."""
+    from pegboard.session.transcript import Transcript
+    from pegboard.settings import Notice
+
+    try:
+        return Transcript(path)
+    except OSError as error:
+        if must:
+            raise
+        options.warn(settings, [Notice(str(path), f"The conversation is not kept: {error.strerror}.")])
+        return None
 
 
 def the_provider(given: argparse.Namespace, board: Board) -> Provider:

@@ -11,6 +11,7 @@ from typing import Any, Self
 from pegboard import Event, hookimpl
 from pegboard.session.loop import Outcome, Session
 from pegboard.wording import shown
+from pegboard_cli.agent_tree import AgentTree
 from pegboard_cli.output import printable, visible
 
 
@@ -20,6 +21,7 @@ class View:
     def __init__(self) -> None:
         self.began = time.monotonic()
         self.inputs: dict[str, str] = {}
+        self.agents = AgentTree()
         self._midline = False
 
     def __enter__(self) -> Self:
@@ -32,7 +34,13 @@ class View:
 
     @hookimpl
     def observe(self, event: Event) -> None:
-        """Every event of the board and the session."""
+        """Every event of the board and the session; those of sub-agents go to their tree."""
+        if "agent" in event.data:
+            asked = event.kind == "call_requested"
+            call = summary(event.data["name"], event.data["input"]) if asked else ""
+            if line := self.agents.hear(event.kind, event.data, call):
+                self.say_of_agent(line)
+            return
         show = getattr(self, f"on_{event.kind}", None)
         if show:
             show(**event.data)
@@ -69,15 +77,23 @@ class View:
         """The pool has changed."""
         self.say(f"  tools: {len(added)} added, {len(removed)} removed, {len(changed)} changed")
 
+    def on_notice(self, message: str, **rest: Any) -> None:
+        """Something about the session that a person should know."""
+        self.say(f"  {message}")
+
     def say(self, line: str) -> None:
         """A line about what happens."""
         self._end_line()
         sys.stderr.write(visible(line).rstrip() + "\n")
 
+    def say_of_agent(self, line: str) -> None:
+        """A line about what a sub-agent does."""
+        self.say(line)
+
     def fail(self, message: str) -> None:
         """What went wrong."""
         self._end_line()
-        sys.stderr.write(f"pegboard: {message}\n")
+        sys.stderr.write(f"pegboard: {visible(message)}\n")
 
     def finish(self, outcome: Outcome, session: Session) -> None:
         """The prompt is answered."""

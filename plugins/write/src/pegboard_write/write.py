@@ -1,14 +1,19 @@
 """Create a file or replace a whole one."""
 
-import difflib
-from pathlib import Path
-from typing import Literal
+from __future__ import annotations
 
-from pydantic import BaseModel
+import os
+from pathlib import Path
 
 from pegboard import Context, Facts, Input, Tool, ToolError, hookimpl
+from pegboard.host.beneath import real_path
+from pegboard.host.encodings import view_of
+from pegboard.host.patches import Patch, patch
+from pegboard.host.texts import TextFile, new_text_file, regular_bytes, text_file
+from pegboard_write.guards import refuse_content, refuse_loss, refuse_unread
+from pegboard_write.outputs import PatchHunk, WriteOutput
 
-PREVIEW_LINES = 200
+DIFF_LINES = 200
 
 
 class WriteInput(Input):
@@ -18,16 +23,10 @@ class WriteInput(Input):
     """The whole new content."""
 
 
-class WriteOutput(BaseModel):
-    type: Literal["create", "update", "unchanged"]
-    file_path: str
-    bytes: int
-
-
 class Write(Tool[WriteInput, WriteOutput]):
-    """Create a file, or replace the whole content of one.
+    """Create a file, or replace the whole content of one that you have read in full.
 
-    Missing folders are made. Content that is already there changes nothing.
+    Missing folders are made. To change a part of a file, use Edit.
     """
 
     open_world = False
@@ -38,32 +37,146 @@ class Write(Tool[WriteInput, WriteOutput]):
         return Facts(open_world=False, writes=(ctx.resolve(args.file_path),))
 
     def call(self, args: WriteInput, ctx: Context, /) -> WriteOutput:
-        path, data = ctx.resolve(args.file_path), args.content.encode()
-        if path.is_dir():
-            raise ToolError(f"{path} is a directory. Give the path of a file in it.", code="unsupported")
-        before = path.read_bytes() if path.is_file() else None
-        if before == data:
-            return WriteOutput(type="unchanged", file_path=str(path), bytes=len(data))
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise ToolError(f"The folder {path.parent} cannot be made: {error.strerror}.") from None
-        ctx.files.write(path, data)
-        return WriteOutput(type="create" if before is None else "update", file_path=str(path), bytes=len(data))
+        path = ctx.resolve(args.file_path)
+        refuse_content(path, args.content, ctx)
+        with ctx.files.lock(path):
+            data = regular_bytes(path, ctx.judged)
+            if data is None:
+                return _create(path, args.content, ctx)
+            return _update(path, data, args.content, ctx)
 
     def content(self, value: WriteOutput, /) -> str:
         words = {"create": "Created", "update": "Replaced", "unchanged": "No change in"}[value.type]
-        return f"{words} {value.file_path} ({value.bytes} bytes)."
+        counts = f", +{value.added} -{value.removed} lines" if value.type == "update" else ""
+        lines = [f"{words} {value.file_path} ({value.bytes} bytes{counts})."]
+        if value.made_folders:
+            lines.append(f"(Made the folder {value.made_folders[-1]}.)")
+        if value.type == "update":
+            lines.append(value.diff)
+        return "\n".join([*lines, *(f"({note})" for note in value.notes)])
 
     def describe(self, args: WriteInput, /) -> str:
         return f"Write {len(args.content)} characters to {args.file_path}"
 
     def preview(self, args: WriteInput, ctx: Context, /) -> str | None:
         path = ctx.resolve(args.file_path)
-        before = path.read_text(errors="replace").splitlines() if path.is_file() else []
-        lines = list(difflib.unified_diff(before, args.content.splitlines(), str(path), str(path), lineterm=""))
-        left = len(lines) - PREVIEW_LINES
-        return "\n".join(lines[:PREVIEW_LINES] + ([f"({left} more lines)"] if left > 0 else []))
+        try:
+            data = regular_bytes(path, ctx.judged)
+            before = new_text_file(path) if data is None else text_file(path, data, ctx.files.known(path))
+        except ToolError as error:
+            return f"It would fail: {error.message}"
+        return patch(before.view, args.content.replace("\r\n", "\n")).text(str(path), DIFF_LINES)
+
+    def render_use(self, args: WriteInput, /) -> object | None:
+        return _rich_text(self.describe(args))
+
+    def render_result(self, value: WriteOutput, /) -> object | None:
+        try:
+            from rich.syntax import Syntax  # Only a terminal needs it, and not every host has it.
+        except ImportError:
+            return None
+        return Syntax(value.diff, "diff", background_color="default") if value.diff else None
+
+    def render_error(self, message: str, /) -> object | None:
+        return _rich_text(f"Write failed: {message}")
+
+
+def _create(path: Path, content: str, ctx: Context) -> WriteOutput:
+    folders = _make_folders(Path(real_path(path, ctx.judged, change=True)))
+    before = new_text_file(path)
+    text = before.styled(content)
+    data = before.encoded(text)
+    notes = _case_clash(path)
+    like = before.state_for(text, complete=True)
+    done = ctx.files.write(path, data, expected_digest="", like=like, judged=ctx.judged)
+    return _output("create", before, text, len(data), [*notes, *done.notes], folders)
+
+
+def _update(path: Path, data: bytes, content: str, ctx: Context) -> WriteOutput:
+    known = ctx.files.known(path)
+    before = text_file(path, data, known)
+    text = before.styled(content)
+    new = before.encoded(text)
+    if new == data or view_of(text, before.newline) == before.view:  # Mixed line ends alone are no reason to write.
+        return _output("unchanged", before, before.text, len(data), [], [])
+    refuse_unread(before, known)
+    refuse_loss(before, content, ctx)
+    like = before.state_for(text, complete=True)
+    done = ctx.files.write(path, new, expected_digest=before.digest, like=like, judged=ctx.judged)
+    return _output("update", before, text, len(new), [*_remarks(before, text), *done.notes], [])
+
+
+def _remarks(before: TextFile, text: str) -> list[str]:
+    notes = list[str]()
+    ended, ends = before.text.endswith(("\n", "\r")), text.endswith(("\n", "\r"))
+    if before.text and text and ended != ends:
+        notes.append(
+            f"The file {'had' if ended else 'had no'} newline at its end and now has {'one' if ends else 'none'}."
+        )
+    if before.mixed:
+        kind = "CRLF" if before.newline == "\r\n" else "LF"
+        notes.append(f"The file had mixed line ends; all lines now end with {kind}.")
+    return notes
+
+
+def _make_folders(path: Path) -> list[str]:
+    missing = list[str]()
+    for folder in path.parents:
+        if folder.exists():
+            break
+        missing.append(str(folder))
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ToolError(f"The folder {path.parent} cannot be made: {error.strerror}.") from None
+    return missing[::-1]
+
+
+def _case_clash(path: Path) -> list[str]:
+    """Two names that differ in case only become one file when the folder is copied to some other systems."""
+    try:
+        names = os.listdir(path.parent)
+    except OSError:
+        return []
+    same = [name for name in names if name != path.name and name.casefold() == path.name.casefold()]
+    return [f"{same[0]} is there too and differs in upper and lower case only."] if same else []
+
+
+def _output(kind: str, before: TextFile, text: str, size: int, notes: list[str], folders: list[str]) -> WriteOutput:
+    made = patch(before.view, view_of(text, before.newline)) if kind == "update" else Patch((), 0, 0)
+    return WriteOutput.model_validate(
+        {
+            "type": kind,
+            "file_path": str(before.path),
+            "bytes": size,
+            "structured_patch": [
+                PatchHunk(
+                    old_start=hunk.old_start,
+                    old_lines=hunk.old_lines,
+                    new_start=hunk.new_start,
+                    new_lines=hunk.new_lines,
+                    lines=list(hunk.lines),
+                )
+                for hunk in made.hunks
+            ],
+            "diff": made.text(str(before.path), DIFF_LINES) if made.hunks else "",
+            "added": made.added,
+            "removed": made.removed,
+            "encoding": before.encoding,
+            "newline": before.newline,
+            "made_folders": folders,
+            "original_digest": before.digest,
+            "notes": notes,
+        }
+    )
+
+
+def _rich_text(words: str) -> object | None:
+    try:
+        from rich.text import Text  # Only a terminal needs it, and not every host has it.
+    except ImportError:
+        return None
+    return Text(words)
 
 
 @hookimpl

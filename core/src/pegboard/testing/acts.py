@@ -1,0 +1,213 @@
+"""What every tool promises about its calls. A check that fails raises a sentence."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import anyio
+
+from pegboard.calls import Call
+from pegboard.context import Context
+from pegboard.contract import Output, Tool
+from pegboard.errors import ToolError
+from pegboard.execution.outputs import fitting
+from pegboard.execution.scheduler import Turn
+from pegboard.execution.seats import Limits
+from pegboard.host.results import text_size
+from pegboard.testing.bench import Act, Case, Ran, TookTooLongError, stand, watch, within
+from pegboard.testing.subject import BrokenPromiseError, Subject
+from pegboard.testing.trees import changed, snapshot
+
+IN_TIME = 2.0
+"""Seconds in which a stopped call must be answered."""
+SHORT = 0.3
+"""The time limit under which a call is put to see that it keeps one."""
+STALL = 0.25
+"""Seconds for which an awaiting tool may keep everybody else waiting."""
+UNLIMITED = 200_000
+"""Characters that even a tool without a limit keeps to: they are what a whole turn may put into a conversation."""
+TOGETHER = 4
+
+
+def answers(subject: Subject) -> None:
+    """Every input that was taken is answered, by a result or by a sentence; never by a bug."""
+    for ran in subject.runs:
+        if not ran.result.content:
+            raise BrokenPromiseError(f"{ran.given!r} is answered by nothing at all.")
+        if ran.result.code == "internal" and "because of a bug" in ran.result.text:
+            raise BrokenPromiseError(f"{ran.given!r} ends in a bug: {ran.result.text}")
+    if not subject.acted:
+        first = subject.runs[0].result
+        raise BrokenPromiseError(f"No input reached the tool. The first was answered: {first.text}")
+
+
+def output(subject: Subject) -> None:
+    """What comes back fits the output type that was declared."""
+    for ran in subject.acted:
+        for returned in ran.returned:
+            value = returned.value if isinstance(returned, Output) else returned
+            try:
+                fitting(subject.tool, value, "The tool")
+            except ToolError as error:
+                raise BrokenPromiseError(f"{ran.given!r}: {error}") from None
+
+
+def size(subject: Subject) -> None:
+    """A result keeps to its size limit; a tool without one keeps to what a turn can take."""
+    limit = subject.tool.max_result_chars
+    most = UNLIMITED if limit is None else limit
+    for ran in subject.runs:
+        length = text_size(ran.result.content)
+        if length > most:
+            whose = "its limit" if limit is not None else "what one turn may take; set max_result_chars, or cut it"
+            raise BrokenPromiseError(f"{ran.given!r} gives {length} characters. That is beyond {most}, {whose}.")
+
+
+def input_kept(subject: Subject) -> None:
+    """A call leaves its arguments as they were: hooks, logs and retries read them afterwards."""
+    for ran in subject.acted:
+        if ran.args_changed:
+            raise BrokenPromiseError(f"The call changes its own arguments, given {ran.given!r}. Work on a copy.")
+
+
+def read_only(subject: Subject) -> None:
+    """A call that says it only reads changes nothing."""
+    for ran in subject.acted:
+        touched = changed(ran.before, ran.after)
+        if ran.facts.read_only and touched:
+            raise BrokenPromiseError(f"{ran.given!r} is declared read-only, but it changed {', '.join(touched)}.")
+
+
+def writes(subject: Subject) -> None:
+    """What a call changes is what its facts say it writes or deletes: rules about paths rest on that."""
+    for ran in subject.acted:
+        if ran.facts.read_only or ran.facts.open_world:
+            continue
+        for name in changed(ran.before, ran.after):
+            if not _declared(ran, ran.folder / name):
+                raise BrokenPromiseError(f"{ran.given!r} changed {name}, which is not among the writes of its facts.")
+
+
+def _declared(ran: Ran, path: Path) -> bool:
+    """Folders on the way to a declared file may be made, and what lies in a declared folder belongs to it."""
+    named = (*ran.facts.writes, *ran.facts.deletes)
+    return any(path == place or path.is_relative_to(place) or place.is_relative_to(path) for place in named)
+
+
+def event_loop(subject: Subject) -> None:
+    """A tool that awaits lets others go on: it never holds the event loop."""
+    if not subject.tool.is_async:
+        return
+    for ran in subject.acted:
+        stall = ran.stall
+        for _ in range(2):  # A busy machine stalls now and then; a blocking call does it every time.
+            if stall > STALL:
+                stall = min(stall, within(2 * IN_TIME + 10 * stall, watch, subject.case, ran.given).stall)
+        if stall > STALL:
+            ms = round(stall * 1000)
+            raise BrokenPromiseError(
+                f"{ran.given!r} holds the event loop for {ms} ms. Write a def, or await in a thread."
+            )
+
+
+def cancellation(subject: Subject) -> None:
+    """A cancelled call is answered in time."""
+    if subject.tool.interrupt_behavior == "block":
+        return
+    for ran in _slowest(subject):
+        took = _timed(_cancel, subject.case, ran.given)
+        if took > IN_TIME:
+            raise BrokenPromiseError(f"{ran.given!r} is answered {_seconds(took)} after it was cancelled. {ADVICE}")
+
+
+def timeout(subject: Subject) -> None:
+    """A call that is out of time is answered in time."""
+    for ran in _slowest(subject):
+        took = _timed(_hurry, subject.case, ran.given)
+        if took > SHORT + IN_TIME:
+            raise BrokenPromiseError(f"{ran.given!r} takes {_seconds(took)} under a limit of {SHORT} s. {ADVICE}")
+
+
+ADVICE = f"Let the cancellation pass, and clean up within {IN_TIME:g} s."
+
+
+def _slowest(subject: Subject) -> list[Ran]:
+    return sorted(subject.acted, key=lambda ran: -ran.seconds)[:2]
+
+
+def _seconds(took: float) -> str:
+    return f"more than {took:.0f} s" if took >= 5 * IN_TIME else f"{took:.1f} s"
+
+
+def _timed(function: Callable[..., Awaitable[float]], *args: Any) -> float:
+    try:
+        return within(5 * IN_TIME, function, *args)
+    except TookTooLongError:
+        return 5 * IN_TIME
+
+
+async def _cancel(case: Case, given: dict[str, Any]) -> float:
+    act = Act()
+    with stand(case, act.wrap) as place:
+        async with Turn(place.ctx, place) as turn:
+            turn.add(Call("call-0", case.tool.name, given))
+            turn.end()
+            await act.began.wait()
+            began = time.perf_counter()
+            turn.cancel("by the kit")
+            _ = [result async for result in turn.results()]
+            return time.perf_counter() - began
+
+
+async def _hurry(case: Case, given: dict[str, Any]) -> float:
+    with stand(case) as place:
+        began = time.perf_counter()
+        await place.run([given], limits=lambda _: Limits(SHORT))
+        return time.perf_counter() - began
+
+
+def concurrency(subject: Subject) -> None:
+    """Calls that are declared safe do overlap, and each gives what it gives alone."""
+    safe = [ran for ran in subject.acted if ran.facts.concurrency_safe and not ran.result.is_error]
+    chosen = sorted(safe, key=lambda ran: ran.seconds)[:TOGETHER]
+    if chosen:
+        within(20 * IN_TIME, _overlap, subject.case, chosen if len(chosen) > 1 else chosen * 2)
+
+
+async def _overlap(case: Case, alone: list[Ran]) -> None:
+    meeting = _Meeting(len(alone))
+    with stand(case, meeting.wrap) as place:
+        before = snapshot(place.folder)
+        together = await place.run([ran.given for ran in alone])
+        if meeting.missed:
+            raise BrokenPromiseError("Its calls are declared safe to overlap, but they never ran at the same time.")
+        for ran, result in zip(alone, together, strict=True):
+            was, now = ran.words, place.words(result)
+            if was != now:
+                raise BrokenPromiseError(f"{ran.given!r} gives {now[:200]!r} beside others, and {was[:200]!r} alone.")
+        expected = {name for ran in alone for name in changed(ran.before, ran.after)}
+        if more := set(changed(before, snapshot(place.folder))) - expected:
+            raise BrokenPromiseError(f"Calls at the same time changed {', '.join(sorted(more))}; alone they do not.")
+
+
+class _Meeting:
+    """Holds every act back until all are there, so that they really overlap."""
+
+    def __init__(self, count: int) -> None:
+        self.count, self.missed = count, False
+        self._all = anyio.Event()
+
+    def wrap(self, tool: Tool[Any, Any], execute: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
+        async def together(args: Any, ctx: Context) -> Any:
+            self.count -= 1
+            if not self.count:
+                self._all.set()
+            with anyio.move_on_after(IN_TIME) as scope:
+                await self._all.wait()
+            self.missed = self.missed or scope.cancelled_caught
+            return await execute(args, ctx)
+
+        return together

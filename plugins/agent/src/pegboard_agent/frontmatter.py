@@ -1,0 +1,166 @@
+"""Read one definition: a Markdown file with YAML between two lines of dashes. Every fault has a line."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pegboard import AgentDefinition
+
+LARGEST = 256_000
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
+MODES = ("default", "manual", "acceptEdits", "plan", "auto", "dontAsk", "bypassPermissions")
+FIELDS = (
+    *("name", "description", "tools", "disallowedTools", "model", "permissionMode", "maxTurns", "background"),
+    *("isolation", "color"),
+)
+NOT_YET = ("skills", "mcpServers", "hooks", "memory", "effort", "initialPrompt")
+"""Fields that other hosts know. They are named and ignored, so that nobody relies on them in silence."""
+
+
+class FaultError(Exception):
+    """The file cannot be used; the message begins with file and line."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A definition, and what its author should know about the file."""
+
+    definition: AgentDefinition
+    lines: dict[str, int]
+    remarks: tuple[str, ...] = ()
+
+
+def read_definition(path: Path) -> Found:
+    """The definition in a file; raises `FaultError`."""
+    remarks: list[str] = []
+    raw = _bytes(path)
+    if raw.startswith(b"\xef\xbb\xbf"):
+        raw = raw[3:]
+        remarks.append(f"{path}:1: The file begins with a byte order mark. It is read without; save it as plain UTF-8.")
+    try:
+        text = raw.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = raw.count(b"\n", 0, error.start) + 1
+        raise FaultError(f"{path}:{line}: This is not UTF-8 text.") from None
+    head, body = _split(path, text)
+    fields, lines = _fields(path, head)
+    remarks += _unused(path, fields, lines)
+    return Found(_definition(path, fields, lines, body), lines, tuple(remarks))
+
+
+def _bytes(path: Path) -> bytes:
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        with open(descriptor, "rb") as stream:
+            raw = stream.read(LARGEST + 1)
+    except OSError as error:
+        raise FaultError(f"{path}:1: The file cannot be read: {error.strerror}.") from None
+    if len(raw) > LARGEST:
+        raise FaultError(f"{path}:1: The file is larger than {LARGEST} bytes.")
+    return raw
+
+
+def _split(path: Path, text: str) -> tuple[str, str]:
+    lines = text.splitlines(keepends=True)
+    if not lines or lines[0].rstrip() != "---":
+        raise FaultError(
+            f"{path}:1: Expected a first line of three dashes, then name and description, then three dashes."
+        )
+    for number, line in enumerate(lines[1:], 1):
+        if line.rstrip() in ("---", "..."):
+            return "".join(lines[1:number]), "".join(lines[number + 1 :]).strip()
+    raise FaultError(f"{path}:1: The three dashes that end the fields are missing.")
+
+
+def _fields(path: Path, head: str) -> tuple[dict[str, Any], dict[str, int]]:
+    """The values, and the line of each field."""
+    # Imported here because most sessions start no agent, and a parser is not free.
+    import yaml
+
+    try:
+        node = yaml.compose(head, yaml.SafeLoader)
+        values = yaml.safe_load(head)
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        line = mark.line + 2 if mark else 2
+        problem = getattr(error, "problem", None) or "it cannot be read"
+        raise FaultError(f"{path}:{line}: This is not valid YAML: {problem}. Text with a colon needs quotes.") from None
+    except RecursionError:
+        raise FaultError(f"{path}:2: The YAML is nested too deeply.") from None
+    if not isinstance(values, dict) or not isinstance(node, yaml.MappingNode):
+        raise FaultError(f"{path}:2: Expected fields such as name and description.")
+    lines: dict[str, int] = {}
+    for key, _ in node.value:
+        if key.value in lines:
+            raise FaultError(f"{path}:{key.start_mark.line + 2}: The field {key.value!r} stands twice.")
+        lines[key.value] = key.start_mark.line + 2
+    return values, lines
+
+
+def _unused(path: Path, fields: dict[str, Any], lines: dict[str, int]) -> Iterator[str]:
+    for name in fields:
+        if name in NOT_YET:
+            yield f"{path}:{lines[name]}: {name} is ignored: Pegboard has no such thing for agents."
+        elif name not in FIELDS:
+            yield f"{path}:{lines.get(str(name), 2)}: There is no field {name!r}; it is ignored."
+
+
+def _definition(path: Path, fields: dict[str, Any], lines: dict[str, int], body: str) -> AgentDefinition:
+    def wrong(name: str, what: str) -> FaultError:
+        return FaultError(f"{path}:{lines.get(name, 2)}: {name} {what}")
+
+    def text(name: str) -> str:
+        value = fields.get(name)
+        if value is not None and not isinstance(value, str):
+            raise wrong(name, f"must be text, got {value!r}.")
+        return (value or "").strip()
+
+    name, description = text("name") or path.stem, text("description")
+    if not NAME.fullmatch(name):
+        raise wrong("name", f"must be 1 to 64 letters, digits, dots, _ and -, got {name!r}.")
+    if not description:
+        raise wrong("description", "is missing. Say when this agent should be used.")
+    mode, isolation = text("permissionMode"), text("isolation")
+    if mode and mode not in MODES:
+        raise wrong("permissionMode", f"must be one of {', '.join(MODES)}, got {mode!r}.")
+    if isolation not in ("", "worktree"):
+        raise wrong("isolation", f"must be worktree, got {isolation!r}.")
+    turns, background = fields.get("maxTurns"), fields.get("background", False)
+    if turns is not None and (isinstance(turns, bool) or not isinstance(turns, int) or turns < 1):
+        raise wrong("maxTurns", f"must be a whole number of 1 or more, got {turns!r}.")
+    if not isinstance(background, bool):
+        raise wrong("background", f"must be true or false, got {background!r}.")
+    model = text("model")
+    return AgentDefinition(
+        name,
+        description,
+        body,
+        tools=_names(path, fields, lines, "tools"),
+        disallowed_tools=_names(path, fields, lines, "disallowedTools") or (),
+        model=None if model in ("", "inherit") else model,
+        permission_mode=mode or None,
+        max_turns=turns,
+        source=str(path),
+        background=background,
+        isolation=isolation,
+        color=text("color"),
+    )
+
+
+def _names(path: Path, fields: dict[str, Any], lines: dict[str, int], name: str) -> tuple[str, ...] | None:
+    """A list of tools: a YAML list, or text with commas outside of parentheses."""
+    if name not in fields:
+        return None
+    value = fields[name]
+    if value is None:
+        value = []
+    if isinstance(value, str):
+        value = [word.strip() for word in re.split(r",(?![^(]*\))", value) if word.strip()]
+    if not isinstance(value, list) or not all(isinstance(item, str) and item.strip() for item in value):
+        raise FaultError(f"{path}:{lines.get(name, 2)}: {name} must be a list of tool names, got {value!r}.")
+    return tuple(item.strip() for item in value)

@@ -1,0 +1,182 @@
+"""Definition files: what is read, what is reported with file and line, and what a repository may not do."""
+
+import pytest
+
+from pegboard import AgentDefinition
+from pegboard.settings import Settings
+from pegboard_agent.catalogue import catalogue
+from pegboard_agent.kinds import BUILT_IN
+
+REGISTERED = {kind.name: kind for kind in BUILT_IN}
+
+
+@pytest.fixture
+def project(tmp_path):
+    folder = tmp_path / "project"
+    folder.mkdir()
+    return folder
+
+
+@pytest.fixture
+def home(tmp_path):
+    folder = tmp_path / "home"
+    folder.mkdir()
+    return folder
+
+
+@pytest.fixture
+def read(project, home):
+    def read(*, trusted=True):
+        settings = Settings(cwd=str(project), trusted=trusted)
+        return catalogue(settings, REGISTERED, {"HOME": str(home)})
+
+    return read
+
+
+def put(folder, name, content, place=".pegboard"):
+    path = folder / place / "agents" / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return path
+
+
+FULL = """\
+---
+name: reviewer
+description: "Reviews: finds what is wrong."
+tools: Read, Grep, Agent(Explore, Plan)
+disallowedTools:
+  - Bash
+model: claude-large
+permissionMode: plan
+maxTurns: 12
+background: true
+isolation: worktree
+color: blue
+---
+
+You review.
+"""
+
+
+def test_every_field_is_read(project, read):
+    path = put(project, "reviewer.md", FULL)
+    found = read()
+    assert found.problems == []
+    assert found.kinds["reviewer"] == AgentDefinition(
+        "reviewer",
+        "Reviews: finds what is wrong.",
+        "You review.",
+        tools=("Read", "Grep", "Agent(Explore, Plan)"),
+        disallowed_tools=("Bash",),
+        model="claude-large",
+        permission_mode="plan",
+        max_turns=12,
+        source=str(path),
+        background=True,
+        isolation="worktree",
+        color="blue",
+    )
+
+
+BROKEN = {
+    "colon": ("---\nname: a\ndescription: use it: now\n---\n", 3, "This is not valid YAML"),
+    "tab": ("---\nname: a\n\tdescription: b\n---\n", 3, "This is not valid YAML"),
+    "no-fields": ("Just text.\n", 1, "Expected a first line of three dashes"),
+    "no-end": ("---\nname: a\ndescription: b\n", 1, "The three dashes that end the fields are missing"),
+    "empty": ("", 1, "Expected a first line of three dashes"),
+    "no-description": ("---\nname: a\n---\n", 2, "description is missing"),
+    "a-list": ("---\n- a\n---\n", 2, "Expected fields"),
+    "bad-name": ("---\ndescription: b\nname: a b/c\n---\n", 3, "name must be 1 to 64 letters"),
+    "name-number": ("---\nname: 3\ndescription: b\n---\n", 2, "name must be text, got 3"),
+    "bad-tools": ("---\nname: a\ndescription: b\ntools: {Read: 1}\n---\n", 4, "tools must be a list"),
+    "bad-mode": ("---\nname: a\ndescription: b\npermissionMode: yolo\n---\n", 4, "permissionMode must be one of"),
+    "bad-turns": ("---\nname: a\ndescription: b\nmaxTurns: 0\n---\n", 4, "maxTurns must be a whole number"),
+    "bad-background": ("---\nname: a\ndescription: b\nbackground: 'no'\n---\n", 4, "background must be true or false"),
+    "bad-isolation": ("---\nname: a\ndescription: b\nisolation: moon\n---\n", 4, "isolation must be worktree"),
+    "twice": ("---\nname: a\ndescription: b\nname: c\n---\n", 4, "The field 'name' stands twice"),
+    "not-utf8": (b"---\nname: a\ndescription: \xff\n---\n", 3, "This is not UTF-8 text"),
+    "too-large": (b"---\n" + b"x" * 300_000, 1, "larger than"),
+    "python": ("---\nname: !!python/object/apply:os.getcwd []\ndescription: b\n---\n", 2, "This is not valid YAML"),
+}
+
+
+@pytest.mark.parametrize("case", BROKEN)
+def test_a_broken_file_is_named_with_its_line_and_the_others_load(project, read, case):
+    content, line, reason = BROKEN[case]
+    path = put(project, f"{case}.md", content)
+    put(project, "sound.md", "---\nname: sound\ndescription: Works.\n---\n")
+    found = read()
+    [problem] = found.problems
+    assert problem.startswith(f"{path}:{line}: ")
+    assert reason in problem
+    assert "sound" in found.kinds
+    assert set(found.kinds) == {*REGISTERED, "sound"}
+
+
+def test_a_byte_order_mark_is_reported_and_read_over(project, read):
+    path = put(project, "bom.md", b"\xef\xbb\xbf---\nname: bom\ndescription: b\n---\n")
+    found = read()
+    assert "bom" in found.kinds
+    assert found.problems[0].startswith(f"{path}:1: The file begins with a byte order mark.")
+
+
+def test_fields_for_things_that_do_not_exist_are_reported_and_ignored(project, read):
+    path = put(project, "a.md", "---\nname: a\ndescription: b\nmemory: user\nspeed: fast\n---\n")
+    found = read()
+    assert "a" in found.kinds
+    assert found.problems == [
+        f"{path}:4: memory is ignored: Pegboard has no such thing for agents.",
+        f"{path}:5: There is no field 'speed'; it is ignored.",
+    ]
+
+
+def test_of_two_equal_names_the_first_counts(project, read):
+    first = put(project, "a.md", "---\nname: same\ndescription: first\n---\n")
+    second = put(project, "b.md", "---\nname: same\ndescription: second\n---\n", place=".claude")
+    found = read()
+    assert found.kinds["same"].description == "first"
+    assert found.problems == [f"{second}:2: The agent same is not used: {first} defines it already."]
+
+
+def test_the_project_beats_the_user_beats_the_plugin(project, home, read):
+    for folder, words in ((home, "of the user"), (project, "of the project")):
+        put(folder, "x.md", f"---\nname: x\ndescription: {words}\n---\n")
+    put(home, "Explore.md", "---\nname: Explore\ndescription: mine\n---\n", place=".claude")
+    found = read()
+    assert found.kinds["x"].description == "of the project"
+    assert found.kinds["Explore"].description == "mine"
+
+
+def test_an_untrusted_project_replaces_nothing_and_chooses_no_model(project, read):
+    path = put(project, "Explore.md", "---\nname: Explore\ndescription: evil\n---\n")
+    put(project, "new.md", "---\nname: new\ndescription: d\nmodel: dear\nbackground: true\ntools: Read\n---\n")
+    found = read(trusted=False)
+    assert found.kinds["Explore"] is REGISTERED["Explore"]
+    assert (found.kinds["new"].model, found.kinds["new"].background) == (None, False)
+    assert found.kinds["new"].tools == ("Read",)
+    assert f"{path}:2: Explore is not used: a repository may not replace an agent." in found.problems[0]
+    assert len(found.problems) == 3
+
+
+def test_an_untrusted_project_does_not_lead_elsewhere(project, home, read):
+    secret = put(home, "x.txt", "---\nname: leak\ndescription: d\n---\nsecret")
+    folder = project / ".pegboard/agents"
+    folder.mkdir(parents=True)
+    (folder / "leak.md").symlink_to(secret)
+    found = read(trusted=False)
+    assert "leak" not in found.kinds
+    assert "A link is not read" in found.problems[0]
+
+
+def test_unknown_tools_and_circles_are_found(project, read):
+    first = put(project, "a.md", "---\nname: a\ndescription: d\ntools: Read, Agent(b), mcp__x__*\n---\n")
+    put(project, "b.md", "---\nname: b\ndescription: d\ntools: Agent(a)\n---\n")
+    third = put(project, "c.md", "---\nname: c\ndescription: d\ntools: Raed, Bash(git *)\ndisallowedTools: Nope\n---\n")
+    specifier = "'Bash(git *)' is not the name of a tool; what a tool may do is narrowed by permission rules."
+    assert list(read().check({"Read", "Bash", "Agent"})) == [
+        f"{third}:4: tools of c: there is no tool 'Raed'.",
+        f"{third}:4: tools of c: {specifier}",
+        f"{third}:5: disallowedTools of c: there is no tool 'Nope'.",
+        f"{first}:4: These agents start each other in a circle: a → b → a. Only the depth limit would end it.",
+    ]

@@ -1,0 +1,1 @@
+"""Commands for authors and teams: `pegboard new`, `pegboard check`, `pegboard build`."""

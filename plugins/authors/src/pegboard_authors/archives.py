@@ -1,0 +1,43 @@
+"""Zip files that have the same bytes whenever they have the same contents."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import os
+import time
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+
+EARLIEST = 315_532_800
+"""1 January 1980: no zip file can hold an earlier date."""
+
+
+def epoch() -> int:
+    """The date of everything that is written: SOURCE_DATE_EPOCH, or the earliest there is."""
+    return max(EARLIEST, int(os.environ.get("SOURCE_DATE_EPOCH") or EARLIEST))
+
+
+def write_wheel(path: Path, info: str, files: Mapping[str, tuple[bytes, bool]]) -> Path:
+    """Write a wheel from its files (content, executable?), without the RECORD, which is made here."""
+    rows = [f"{name},{digest(data)},{len(data)}" for name, (data, _) in sorted(files.items())]
+    record = "\n".join([*rows, f"{info}/RECORD,,", ""]).encode()
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, (data, executable) in sorted(files.items()):
+            _add(archive, name, data, executable)
+        _add(archive, f"{info}/RECORD", record, False)
+    return path
+
+
+def digest(data: bytes) -> str:
+    """The hash of a file as RECORD spells it."""
+    return "sha256=" + base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()
+
+
+def _add(archive: zipfile.ZipFile, name: str, data: bytes, executable: bool) -> None:
+    entry = zipfile.ZipInfo(name, time.gmtime(epoch())[:6])
+    entry.compress_type = zipfile.ZIP_DEFLATED
+    entry.create_system = 3
+    entry.external_attr = (0o100755 if executable else 0o100644) << 16
+    archive.writestr(entry, data)

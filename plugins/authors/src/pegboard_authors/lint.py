@@ -1,0 +1,165 @@
+"""What can be said about a plugin by looking at it: its metadata, what its tools declare, what importing it costs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pegboard.contract import Tool
+from pegboard.errors import PluginError
+from pegboard.plugins import index
+from pegboard.plugins.builtin import BY_FULL_NAME, RESERVED, is_builtin, normalise
+from pegboard.plugins.loader import load_plugin
+from pegboard.plugins.scan import discover
+from pegboard_authors.ending import UsageError
+from pegboard_authors.imports import Cost, cost_of
+
+LONGEST_DEFINITION = 8_000
+SHORTEST_PROMPT = 15
+SLOWEST_IMPORT_MS = 150.0
+HEAVY_MS = 40.0
+HEAVY = {
+    "anthropic",
+    "httpx",
+    "httpx2",
+    "lxml",
+    "mcp",
+    "numpy",
+    "pandas",
+    "PIL",
+    "requests",
+    "rich",
+    "torch",
+    "trafilatura",
+}
+"""Libraries that never belong at the top of a module, however fast this machine is."""
+
+Found = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Something an author should change."""
+
+    rule: str
+    where: str
+    message: str
+
+
+def plugins_of(dist: str) -> list[Found]:
+    """What an installed distribution brings, from metadata alone."""
+    found: list[Found] = discover(index.roots())["plugins"]
+    mine = [plugin for plugin in found if normalise(plugin["dist"]) == normalise(dist)]
+    if not mine:
+        reason = f"{dist} is not installed, or has no entry point in the group pegboard. Install it: pip install -e ."
+        raise UsageError(reason)
+    return mine
+
+
+def lint(dist: str, project: Path | None) -> tuple[list[Finding], dict[str, float]]:
+    """All findings about a distribution, and the import cost of each plugin in milliseconds."""
+    findings: list[Finding] = []
+    costs: dict[str, float] = {}
+    for plugin in plugins_of(dist):
+        findings += _metadata(plugin)
+        cost = cost_of(plugin["value"].partition(":")[0])
+        costs[plugin["entry"]] = cost.ms
+        findings += _imports(plugin, cost)
+        if plugin["scan"]:
+            findings.append(Finding(plugin["scan"]["kind"], plugin["entry"], plugin["scan"]["reason"]))
+            continue
+        try:
+            tools = load_plugin(plugin).tools
+        except PluginError as error:
+            findings.append(Finding(error.kind, plugin["entry"], str(error)))
+            continue
+        for tool in tools:
+            findings += [*_docs(tool), *_defaults(tool), *_clashes(tool, plugin)]
+    if project and not (project / "README.md").is_file():
+        findings.append(Finding("docs", dist, "There is no README.md. Say what the tool does and how to install it."))
+    return findings, costs
+
+
+def _metadata(plugin: Found) -> Iterator[Finding]:
+    if not plugin["api"]:
+        yield Finding(
+            "requires-api",
+            plugin["entry"],
+            f'The API it was written for is not said. Add [project.entry-points."pegboard.requires_api"] '
+            f'with "1.0" = "{plugin["value"]}".',
+        )
+    if plugin["family"] in BY_FULL_NAME and not is_builtin(plugin["dist"], plugin["entry"]):
+        yield Finding(
+            "entry-name", plugin["entry"], f"The family {plugin['family']} holds no tools. Name it otherwise."
+        )
+
+
+def _imports(plugin: Found, cost: Cost) -> Iterator[Finding]:
+    if cost.error:
+        return
+    if cost.ms > SLOWEST_IMPORT_MS:
+        reason = f"Importing it takes {cost.ms:.0f} ms; {SLOWEST_IMPORT_MS:.0f} is the most. Import inside the call."
+        yield Finding("import-cost", plugin["entry"], reason)
+    for module, ms in sorted(cost.modules.items()):
+        if module in HEAVY or ms > HEAVY_MS:
+            reason = (
+                f"{module} ({ms:.0f} ms) is imported at the top of a module. Import it inside the call that needs it."
+            )
+            yield Finding("heavy-import", plugin["entry"], reason)
+
+
+def _docs(tool: Tool[Any, Any]) -> Iterator[Finding]:
+    if len(tool.prompt.strip()) < SHORTEST_PROMPT:
+        yield Finding("docs", tool.name, "The prompt is missing. Write a docstring that tells a model when to use it.")
+    for name, field in tool.input.model_fields.items():
+        if not field.description:
+            yield Finding(
+                "docs", f"{tool.name}.{name}", "The field has no docstring. The model must guess what it means."
+            )
+    if not tool.search_hint:
+        yield Finding("docs", tool.name, "There is no search_hint. Give three to ten words by which it can be found.")
+    if (size := len(tool.definition_bytes)) > LONGEST_DEFINITION:
+        reason = f"The definition has {size} bytes, paid with every request; {LONGEST_DEFINITION} is the most."
+        yield Finding("prompt-size", tool.name, reason)
+
+
+def _defaults(tool: Tool[Any, Any]) -> Iterator[Finding]:
+    said = {name for name in ("read_only", "open_world", "concurrency_safe", "destructive") if _says(tool, name)}
+    computed = type(tool).facts is not Tool.facts and getattr(tool, "_facts", True) is not None
+    if computed:
+        return
+    if tool.read_only and "open_world" not in said:
+        reason = (
+            "It is read_only, but open_world is not said, so every call asks. Say open_world=False if it stays local."
+        )
+        yield Finding("unsafe-default", tool.name, reason)
+    if not said:
+        reason = (
+            "Nothing is said about what a call does, so it counts as dangerous. Say read_only, open_world, or facts."
+        )
+        yield Finding("unsafe-default", tool.name, reason)
+    if tool.concurrency_safe and not tool.read_only:
+        reason = "It is concurrency_safe but not read_only: two calls may change the same thing. Compute facts instead."
+        yield Finding("unsafe-default", tool.name, reason)
+
+
+def _says(tool: Tool[Any, Any], name: str) -> bool:
+    kinds = [kind for kind in type(tool).__mro__ if issubclass(kind, Tool) and kind is not Tool]
+    return name in vars(tool) or any(name in vars(kind) for kind in kinds)
+
+
+def _clashes(tool: Tool[Any, Any], plugin: Found) -> Iterator[Finding]:
+    if is_builtin(plugin["dist"], plugin["entry"]):
+        return
+    for name in (tool.name, *tool.aliases):
+        if name in RESERVED:
+            yield Finding(
+                "name-clash", tool.name, f"{name} is the name of one of Pegboard's own tools. Choose another."
+            )
+    others: list[Found] = index.load(lambda other: True)["plugins"]
+    for other in others:
+        taken = {record["name"] for record in (other["scan"] or {"tools": ()})["tools"]}
+        if normalise(other["dist"]) != normalise(plugin["dist"]) and tool.name in taken:
+            yield Finding("name-clash", tool.name, f"{other['dist']} brings a tool of the same name. Choose another.")

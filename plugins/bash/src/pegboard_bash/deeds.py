@@ -1,0 +1,135 @@
+"""What one simple command would do, as it is found out word by word."""
+
+from __future__ import annotations
+
+import glob
+import os
+import re
+from dataclasses import dataclass, field
+from itertools import islice
+
+from pegboard_bash.words import SUBSTITUTED, UNKNOWN, Word, absolute
+
+MOST_FILES = 512
+MOST_LEVELS = 2
+"""Folders of wildcards in one pattern: each multiplies the work of looking."""
+
+BRACKETS = re.compile(r"\[[!^]?\]?[^\]]*\]")
+
+
+@dataclass(slots=True)
+class Place:
+    """Where a command stands: its possible working directories, the one the session is in, and home."""
+
+    start: str
+    home: str
+    cwds: tuple[str, ...]
+
+    @property
+    def moved(self) -> bool:
+        """Whether an earlier `cd` may have left the session's directory."""
+        return any(os.path.normpath(cwd) != os.path.normpath(self.start) for cwd in self.cwds)
+
+
+@dataclass(slots=True)
+class Deed:
+    """The effects of one simple command. It only reads until something says otherwise."""
+
+    place: Place
+    program: str = ""
+    reason: str = ""
+    """Why it is not taken for reading, in words; empty when it only reads."""
+    known: bool = True
+    """Whether the lists below tell all it does. A command that is not known may do anything."""
+    open_world: bool = False
+    destructive: bool = False
+    exact: bool = False
+    critical: str = ""
+    """What of it deletes too much to be let through by anybody but a person."""
+    reads: list[str] = field(default_factory=list)
+    writes: list[str] = field(default_factory=list)
+    deletes: list[str] = field(default_factory=list)
+    hosts: list[str] = field(default_factory=list)
+    inner: list[list[Word]] = field(default_factory=list)
+    """Commands that this command runs."""
+    strip: bool = False
+    """Whether rules look at the command that is run instead of the one that runs it."""
+    subtexts: list[str] = field(default_factory=list)
+    """Scripts for a shell that the command runs, when they are plain text."""
+    also: list[str] = field(default_factory=list)
+    """Other spellings of it for rules that restrict."""
+
+    def refuse(self, reason: str) -> None:
+        """It may do something that nobody described: ask, with this reason."""
+        self.known = False
+        self.reason = self.reason or reason
+
+    def changes(self, reason: str) -> None:
+        """It changes something, and the lists say what."""
+        self.reason = self.reason or reason
+
+    def read(self, word: Word) -> None:
+        """A file, or the files of a pattern, that is read."""
+        for path in self._files(word):
+            if path in NOWHERE:
+                continue
+            self.reads.append(path)
+            if path.startswith(("/proc/", "/dev/")):
+                self._special(path)
+
+    def write(self, word: Word) -> None:
+        """A file that is written."""
+        if word.text == "/dev/null":
+            return
+        self.writes += self._files(word)
+        self.changes(f"{self.program or 'It'} writes {word.text.replace(UNKNOWN, '…')}.")
+
+    def delete(self, word: Word) -> None:
+        """A file that is deleted."""
+        under = word.text.partition(UNKNOWN)[2]
+        if not word.literal and (under.endswith("/") or (word.glob and "/" in under)):
+            self.critical = self.critical or word.source
+        self.deletes += self._files(word)
+        if word.glob and word.literal:
+            self.deletes += [absolute(word.text, cwd) for cwd in self.place.cwds]
+        self.changes(f"{self.program} deletes {word.text.replace(UNKNOWN, '…')}.")
+
+    def _special(self, path: str) -> None:
+        if path.startswith("/dev/"):
+            self.refuse(f"{path} is a device or a connection.")
+        elif path.startswith("/proc/") and not re.fullmatch(SAFE_PROC, path):
+            self.refuse(f"{path} may show the environment or the memory of a process.")
+
+    def _files(self, word: Word) -> list[str]:
+        if not word.literal:
+            self.refuse(f"What {word.source} means is known only when it runs.")
+            return []
+        if "\0" in word.text:
+            self.refuse("A file name holds a NUL byte.")
+            return []
+        if not word.glob:
+            return [absolute(word.text, cwd) for cwd in self.place.cwds]
+        found: list[str] = []
+        for cwd in self.place.cwds:
+            matched = matches(word, cwd)
+            found += [absolute(match, cwd) for match in matched or ()]
+            if matched is None:
+                self.refuse(f"{word.source} matches too many files to look at each.")
+        return found or [absolute(word.text, cwd) for cwd in self.place.cwds]
+
+
+def matches(word: Word, cwd: str, most: int = MOST_FILES) -> list[str] | None:
+    """The files that a pattern matches now, and a few more where it has brackets; None if that is too many to tell."""
+    pattern = BRACKETS.sub("?", word.text)
+    if sum("*" in name or "?" in name for name in pattern.split("/")) > MOST_LEVELS:
+        return None
+    found = list(islice(glob.iglob(pattern, root_dir=cwd), most + 1))
+    return sorted(found) if len(found) <= most else None
+
+
+NOWHERE = frozenset({"/dev/null", "/dev/stdin", SUBSTITUTED})
+SAFE_PROC = (
+    r"/proc/(cpuinfo|meminfo|version|uptime|loadavg|stat|mounts|filesystems|partitions|diskstats|modules|swaps|devices)"
+    r"|/proc/(self|\d+)/(status|stat|statm|limits|cgroup|comm|io|mountinfo|mounts|oom_score)"
+    r"|/proc/sys/(kernel|fs|vm|net)/[\w/.-]+"
+)

@@ -1,0 +1,89 @@
+"""Which entries of a repository's own configuration leave reading commands harmless: a list of what is known.
+
+The user's own configuration, in the home directory and the system's, is the user's choice and not looked at.
+"""
+
+from __future__ import annotations
+
+import re
+
+from pegboard_bash.words import names
+
+HARMLESS_SECTIONS = names(
+    "advice alias am apply author branch checkout clone color column commit committer credential fetch gc gitflow "
+    "gui http https i18n index init lfs maintenance merge mergetool notes pack protocol pull push rebase receive "
+    "rerere sendemail sequence splitindex stash submodule svn-remote tag transfer upload uploadpack url user "
+    "versionsort github-desktop gh vscode sourcetree"
+)
+"""Sections that reading commands run nothing from. `credential`, `http` and `url` matter to the network only."""
+
+HARMLESS_KEYS = {
+    "core": names(
+        "repositoryformatversion "
+        "filemode bare logallrefupdates ignorecase precomposeunicode symlinks autocrlf "
+        "eol safecrlf attributesfile quotepath editor sshcommand abbrev whitespace excludesfile compression "
+        "bigfilethreshold preloadindex untrackedcache trustctime checkstat longpaths protecthfs protectntfs "
+        "deltabasecachelimit packedgitlimit packedgitwindowsize commentchar commentstring checkroundtripencoding "
+        "warnambiguousrefs sparsecheckout sparsecheckoutcone commitgraph multipackindex hidedotfiles fscache "
+        "createobject fsync fsyncmethod fsyncobjectfiles looscompression sharedrepository disambiguate splitindex "
+        "gitproxy askpass maxtreedepth usereplacerefs notesref"
+    ),
+    "diff": names(
+        "algorithm autorefreshindex colormoved colormovedws context dirstat indentheuristic interhunkcontext "
+        "mnemonicprefix noprefix orderfile renamelimit renames relative statgraphwidth statnamewidth "
+        "suppressblankempty tool wserrorhighlight guitool ignoresubmodules wordregex submodule"
+    ),
+    "log": names("abbrevcommit date decorate excludedecoration follow graphcolors mailmap showroot diffmerges"),
+    "status": names(
+        "relativepaths short branch aheadbehind displaycommentprefix renamelimit renames showstash showuntrackedfiles"
+    ),
+    "blame": names("coloring date ignorerevsfile showroot showemail blankboundary markunblamablelines"),
+    "grep": names("linenumber column patterntype extendedregexp threads fullname"),
+    "format": names("signoff numbered subjectprefix suffix thread to cc from"),
+    "mailmap": frozenset({"file", "blob"}),
+    "feature": frozenset({"manyfiles", "experimental"}),
+    "extensions": frozenset({"worktreeconfig", "objectformat", "refstorage", "noop", "relativeworktrees"}),
+    "showbranch": frozenset({"default"}),
+    "remote": names(
+        "url pushurl fetch push tagopt prune prunetags mirror skipdefaultupdate skipfetchall gh-resolved proxy "
+        "vcs receivepack uploadpack pushdefault glab-resolved followremotehead"
+    ),
+}
+HARMLESS_DRIVER = frozenset({"xfuncname", "funcname", "binary", "wordregex", "algorithm", "cachetextconv"})
+LFS = re.compile(r"git-lfs (clean|smudge|smudge --skip|filter-process|filter-process --skip)( -- %f)?")
+DEPRECATED = frozenset({"whatchanged", "pack-redundant"})
+"""Commands that newer versions of git let an alias replace."""
+
+BOOLEAN = frozenset({"", "0", "1", "true", "false", "yes", "no", "on", "off"})
+SIGNING = re.compile(r"%G|signature|%\(trailers", re.IGNORECASE)
+
+
+def danger_of(section: str, subsection: str, key: str, value: str | None) -> str:
+    """The name of an entry that may make a reading git command run something; empty when it cannot."""
+    name = ".".join(part for part in (section, subsection, key) if part)
+    if _is_harmless(section, subsection, key, (value or "").lower() if section == "core" else value or ""):
+        return ""
+    return name
+
+
+def _is_harmless(section: str, subsection: str, key: str, value: str) -> bool:
+    if section == "core" and key in ("fsmonitor", "hookspath"):
+        # A path of hooks is judged by what lies there; a program as monitor is run by `git status`.
+        return key == "hookspath" or value in BOOLEAN
+    if section == "alias":
+        return key not in DEPRECATED and subsection.lower() not in DEPRECATED
+    if section == "core" and key == "pager":
+        return value in ("", "cat")
+    if section == "filter" and subsection == "lfs":
+        return key == "required" or LFS.fullmatch(value) is not None
+    if section == "diff" and subsection:
+        return key in HARMLESS_DRIVER
+    if section == "merge" and subsection:
+        return key in ("name", "recursive", "driver")
+    if section == "pretty":
+        return not SIGNING.search(value)
+    if section == "submodule" and key == "update":
+        return not value.startswith("!")
+    if section in HARMLESS_KEYS:
+        return key in HARMLESS_KEYS[section]
+    return section in HARMLESS_SECTIONS

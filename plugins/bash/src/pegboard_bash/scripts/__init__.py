@@ -1,0 +1,1 @@
+"""Small languages that programs run: what a script in them would do."""

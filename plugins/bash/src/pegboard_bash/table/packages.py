@@ -1,0 +1,67 @@
+"""Package managers, as far as they list what is installed without running or fetching anything."""
+
+from __future__ import annotations
+
+from pegboard_bash.programs import Program, needs
+
+_PIP = Program(
+    subcommands={
+        "list": Program(
+            "-elv --local --user --editable --exclude-editable --not-required --format= --exclude= --pre "
+            "--disable-pip-version-check --no-color"
+        ),
+        "freeze": Program("-l --local --user --all --exclude-editable --exclude= --disable-pip-version-check"),
+        "show": Program("-fv --files --verbose --disable-pip-version-check", "text*"),
+        "check": Program("-q"),
+        "--version": Program(""),
+        "-V": Program(""),
+    },
+    reads=("pip list --format=json", "pip show -f requests"),
+    asks=("pip install x", "pip list --outdated", "pip list -o", "pip --python x list", "pip download x"),
+)
+
+PROGRAMS = {
+    "pip pip3": _PIP,
+    "dpkg": Program(
+        "-lLsSpW --list --listfiles --status --search --get-selections --print-architecture --version",
+        "text*",
+        reads=("dpkg -l", "dpkg -S /bin/ls"),
+        asks=("dpkg -i x.deb", "dpkg --configure -a"),
+    ),
+    "dpkg-query": Program("-lLsSW -f: --list --listfiles --status --search --show --showformat=", "text*"),
+    "apt": Program(
+        subcommands={
+            "list": Program("-a --installed --upgradable --all-versions", "text*"),
+            "show": Program("-a", "text*"),
+            "policy": Program("", "text*"),
+            "search": Program("-n --names-only", "text*"),
+        },
+        asks=("apt install x", "apt list -o x=y"),
+    ),
+    "apt-cache": Program(
+        subcommands={
+            name: Program("-n --names-only", "text*")
+            for name in ("policy", "search", "show", "showpkg", "depends", "rdepends", "madison")
+        }
+    ),
+    "rpm": Program(
+        "-qailcdfRsp --queryformat= --qf= --query --all --info --list",
+        "text*",
+        check=needs(r"-q\w*|--query", "rpm without -q installs."),
+        reads=("rpm -qa",),
+        asks=("rpm -i x.rpm", "rpm --pipe x -qa", "rpm -q --eval x", "rpm -e x"),
+    ),
+    "brew": Program(
+        subcommands={"list": Program("-1lv --versions --cask --formula", "text*"), "--version": Program("")},
+        asks=("brew install x",),
+    ),
+    "gem": Program(subcommands={"list": Program("-al --local --no-versions", "text*"), "--version": Program("")}),
+    "conda mamba": Program(subcommands={"list": Program("-n: --json", "text*"), "--version": Program("")}),
+    "unzip": Program(
+        "-lvZtp1",
+        "read text*",
+        check=needs(r"-[lvZtp1]+", "unzip unpacks files."),
+        reads=("unzip -l a.zip",),
+        asks=("unzip a.zip", "unzip -lo a.zip"),
+    ),
+}

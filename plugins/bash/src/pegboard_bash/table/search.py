@@ -1,0 +1,136 @@
+"""Programs that search files and their contents."""
+
+from __future__ import annotations
+
+from pegboard_bash.deeds import Deed
+from pegboard_bash.programs import Program
+from pegboard_bash.scripts.find import check_find
+from pegboard_bash.words import Word
+
+GREP = (
+    "-abcEFGhHiIlLnoPqrRsTUvVwxyzZ -A: -B: -C: -D: -d: -e: -f:read -m: -# --extended-regexp --fixed-strings "
+    "--basic-regexp --perl-regexp --regexp= --file=read --ignore-case --no-ignore-case --word-regexp --line-regexp "
+    "--null-data --no-messages --invert-match --max-count= --byte-offset --line-number --line-buffered --with-filename "
+    "--no-filename --label= --only-matching --quiet --silent --binary-files= --text --directories= --devices= "
+    "--recursive --dereference-recursive --include= --exclude= --exclude-from=read --exclude-dir= "
+    "--files-without-match --files-with-matches --count --initial-tab --null --before-context= --after-context= "
+    "--context= --group-separator= --no-group-separator --color=? --colour=? --version"
+)
+RG = (
+    "-abcFhHiIlLnNoPpqsSuUvVwxX. -A: -B: -C: -d: -e: -E: -f:read -g: -j: -m: -M: -r: -t: -T: --after-context= "
+    "--before-context= --context= --auto-hybrid-regex --binary --block-buffered --byte-offset --case-sensitive "
+    "--color= "
+    "--colors= --column --count --count-matches --crlf --debug --encoding= --engine= --field-context-separator= "
+    "--field-match-separator= --file=read --files --files-with-matches --files-without-match --fixed-strings --follow "
+    "--glob= --glob-case-insensitive --heading --no-heading --hidden --no-hidden --iglob= --ignore-case "
+    "--ignore-file=read --include-zero --invert-match --json --line-buffered --line-number --no-line-number "
+    "--line-regexp --max-columns= --max-columns-preview --max-count= --max-depth= --maxdepth= --max-filesize= --mmap "
+    "--no-mmap --multiline --multiline-dotall --no-config --no-filename --no-ignore --no-ignore-dot "
+    "--no-ignore-exclude "
+    "--no-ignore-files --no-ignore-global --no-ignore-messages --no-ignore-parent --no-ignore-vcs --no-messages "
+    "--no-unicode --null --null-data --one-file-system --only-matching --passthru --path-separator= --pcre2 "
+    "--pcre2-version --pretty --print0 --quiet --regexp= --regex-size-limit= --replace= --smart-case --sort= --sortr= "
+    "--stats --text --threads= --trim --type= --type-add= --type-clear= --type-list --type-not= --unrestricted "
+    "--version "
+    "--vimgrep --with-filename --word-regexp -0"
+)
+PATTERN_GIVEN = ("-e", "-f", "--regexp", "--file", "--files", "--type-list")
+
+
+def _files(words: list[Word], deed: Deed, valued: str) -> None:
+    """Note the files after the pattern. Values of options are skipped as far as they are known to be ones."""
+    given = any(_gives_pattern(word.text) for word in words)
+    operands: list[Word] = []
+    at, ended = 0, False
+    while at < len(words):
+        word, at = words[at], at + 1
+        text = word.text
+        if ended or not text.startswith("-") or text == "-":
+            operands.append(word)
+        elif text == "--":
+            ended = True
+        elif (not text.startswith("--") and text[-1] in valued) or (text in LONG_VALUED and "=" not in text):
+            at += 1
+    for word in operands if given else operands[1:]:
+        if word.text != "-":
+            deed.read(word)
+    if not deed.reads:
+        deed.reads += deed.place.cwds
+
+
+def _gives_pattern(text: str) -> bool:
+    if text.startswith("--"):
+        return text.partition("=")[0] in PATTERN_GIVEN
+    return text.startswith("-") and ("e" in text[1:] or "f" in text[1:])
+
+
+LONG_VALUED = frozenset(
+    f"--{token[2:-1]}"
+    for spec in (GREP, RG)
+    for token in spec.split()
+    if token.startswith("--") and token.endswith("=")
+)
+
+
+def check_grep(words: list[Word], deed: Deed) -> None:
+    """grep: files after the pattern are read."""
+    _files(words, deed, "ABCDdefm")
+
+
+def check_rg(words: list[Word], deed: Deed) -> None:
+    """rg: files after the pattern are read, or the working directory."""
+    _files(words, deed, "ABCdeEfgjmMrtT")
+
+
+def check_fd(words: list[Word], deed: Deed) -> None:
+    """Fd looks through folders and prints names."""
+    deed.reads += deed.place.cwds
+
+
+PROGRAMS = {
+    "grep egrep fgrep": Program(
+        GREP,
+        "text*",
+        check=check_grep,
+        glob=True,
+        reads=("grep -rn 'a > b' src", "grep -A3 -e x a", "grep foo *.py"),
+        asks=("grep x a > b", "grep --outp x a"),
+    ),
+    "rg": Program(
+        RG,
+        "text*",
+        check=check_rg,
+        reads=("rg -i --hidden -g '!.git' x", "rg --files", "rg -uu -c x src"),
+        asks=("rg --pre ./x y", "rg -nz x", "rg --hostname-bin=./x y", "rg --search-zip x", "rg foo *"),
+    ),
+    "ag ack": Program(
+        "-acfghHiklLnoQsSuUvwrR -A: -B: -C: -G: -m: --nocolor --nogroup --hidden --ignore= --ignore-dir= --count "
+        "--files-with-matches --literal --smart-case --python --js --cc --vimgrep --stats",
+        "text? read*",
+        asks=("ag --pager x y", "ag -z x"),
+    ),
+    "find": Program(
+        check=check_find,
+        reads=("find . -name '*.py' -not -path './x/*'", "find src \\( -type f -o -type d \\) -print", "find"),
+        asks=(
+            "find . -delete",
+            "find . -exec rm {} \\;",
+            "find . -fprint x",
+            "find . -fpr''int x",
+            "find . -name *.py",
+            "find . -okdir x \\;",
+        ),
+    ),
+    "fd fdfind": Program(
+        "-HIuLpa0siFgl1q -d: -t: -e: -E: -S: -c: -j: --hidden --no-ignore --unrestricted --absolute-path --full-path "
+        "--follow --print0 --type= --extension= --exclude= --max-depth= --min-depth= --exact-depth= --glob --regex "
+        "--fixed-strings --ignore-case --case-sensitive --list-details --size= --changed-within= --changed-before= "
+        "--color= --max-results= --threads= --version --no-ignore-vcs --one-file-system",
+        "text? read*",
+        check=check_fd,
+        reads=("fd -e py", "fdfind main src"),
+        asks=("fd -x rm", "fdfind --exec touch x", "fd -X rm", "fd --exec-batch rm"),
+    ),
+    "locate mlocate plocate": Program("-aAbceilLnqrS -n: -l: --basename --ignore-case --limit= --count", "text*"),
+    "whereis": Program("-bmsu", "text*"),
+}

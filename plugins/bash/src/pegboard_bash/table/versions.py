@@ -1,0 +1,46 @@
+"""Programs that tell their version without reading a file of the project first.
+
+Left out on purpose: those whose version a project file chooses or whose start runs the project's code, such as yarn,
+pnpm, cargo, rustc, go, gradle, bundle, poetry and terraform.
+"""
+
+from __future__ import annotations
+
+from pegboard_bash.programs import Program
+
+
+def _only(*options: str) -> Program:
+    """A program of which only these words, one at a time, are known."""
+    return Program(subcommands={option: Program("") for option in options})
+
+
+PROGRAMS = {
+    "python python2 python3 pypy3": Program(
+        subcommands={option: Program("") for option in ("--version", "-V", "-VV")},
+        reads=("python3 --version",),
+        asks=("python3 x.py", "python3 -c 1", "python3 --version x", "python3 -m json.tool x"),
+    ),
+    **{
+        f"python3.{minor}": Program(subcommands={option: Program("") for option in ("--version", "-V")})
+        for minor in range(7, 20)
+    },
+    "node nodejs": Program(
+        subcommands={option: Program("") for option in ("--version", "-v")},
+        asks=("node -p 1", "node -e 1", "NODE_OPTIONS=x node -v"),
+    ),
+    "npm npx": _only("--version", "-v"),
+    "ruby perl php lua": _only("--version", "-v"),
+    "java javac": _only("-version", "--version"),
+    "gcc g++ cc c++ clang clang++": _only("--version", "-v", "-dumpversion", "-dumpmachine"),
+    "ssh tmux": _only("-V"),
+    "openssl": _only("version"),
+    "bun tsc": _only("--version", "-v"),
+    "nginx redis-cli": _only("-v"),
+    "ffmpeg convert magick": _only("-version"),
+    "Rscript R julia ghc elixir swift ld as make gmake cmake ninja meson autoconf automake m4 gdb lldb": _only(
+        "--version"
+    ),
+    "valgrind vim nvim nano emacs rsync uv ruff black mypy deno psql mysql sqlite3 pandoc protoc zip xz zstd": _only(
+        "--version"
+    ),
+}

@@ -1,0 +1,148 @@
+"""Programs that change files: what they write and delete, for path rules and the mode acceptEdits."""
+
+from __future__ import annotations
+
+import os
+import re
+
+from pegboard_bash.deeds import Deed
+from pegboard_bash.programs import Program
+from pegboard_bash.words import Word
+
+RECURSIVE = re.compile(r"-\w*[rRf]\w*|--recursive|--force")
+TAR_LISTING = re.compile(r"-?[tvfzjJaO]+")
+
+
+def check_rm(words: list[Word], deed: Deed) -> None:
+    """Deleting folders, or without a question, destroys."""
+    if any(RECURSIVE.fullmatch(word.text) for word in words):
+        deed.destructive = True
+
+
+def check_recursive(words: list[Word], deed: Deed) -> None:
+    """Changing a whole tree destroys what was there."""
+    if any(re.fullmatch(r"-\w*R\w*|--recursive", word.text) for word in words):
+        deed.destructive = True
+
+
+def check_move(words: list[Word], deed: Deed) -> None:
+    """Mv and cp: the last operand is written, or what goes into it; what is moved is gone where it was."""
+    operands, target = _operands(words)
+    if target is None and operands:
+        target = operands.pop()
+    if target is None:
+        deed.refuse(f"{deed.program} is given less than it needs.")
+        return
+    for word in operands:
+        deed.read(word)
+        if deed.program == "mv":
+            deed.delete(word)
+    deed.write(target)
+    folders = [path for path in deed.writes if os.path.isdir(path)]
+    for folder in folders:
+        deed.writes += [os.path.join(folder, word.text.rstrip("/").rpartition("/")[2]) for word in operands]
+
+
+def _operands(words: list[Word]) -> tuple[list[Word], Word | None]:
+    operands: list[Word] = []
+    target, ended, at = None, False, 0
+    while at < len(words):
+        word, at = words[at], at + 1
+        if ended or not word.text.startswith("-"):
+            operands.append(word)
+        elif word.text == "--":
+            ended = True
+        elif word.text in ("-t", "--target-directory") and at < len(words):
+            target, at = words[at], at + 1
+        elif word.text.startswith("--target-directory="):
+            target = Word(word.text.partition("=")[2], word.source, word.literal, word.glob)
+    return operands, target
+
+
+def check_dd(words: list[Word], deed: Deed) -> None:
+    """Dd writes where `of=` says."""
+    deed.destructive = True
+    deed.refuse("dd copies bytes over whatever is there.")
+    for word in words:
+        name, _, value = word.text.partition("=")
+        if name in ("if", "of"):
+            touched = Word(value, word.source, word.literal, word.glob)
+            deed.read(touched) if name == "if" else deed.write(touched)
+
+
+def check_tar(words: list[Word], deed: Deed) -> None:
+    """Tar that lists an archive."""
+    texts = [word.text for word in words]
+    if texts == ["--version"]:
+        return
+    listing = [text for text in texts if text.startswith("-")] or texts[:1]
+    archive = texts[1:2] if texts and not texts[0].startswith("-") else [t for t in texts if not t.startswith("-")][:1]
+    good = bool(listing) and all(TAR_LISTING.fullmatch(text) or text in ("--list", "--verbose") for text in listing)
+    letters = "".join(text for text in listing if not text.startswith("--"))
+    if not good or not ("t" in letters or "--list" in listing) or any(":" in text for text in archive):
+        deed.refuse("tar is known to only read when it lists an archive.")
+    for word in words:
+        if word.text in archive:
+            deed.read(word)
+
+
+PROGRAMS = {
+    "rm": Program(
+        "-dfiIrRv --force --interactive=? --one-file-system --no-preserve-root --preserve-root=? --recursive --dir "
+        "--verbose",
+        "delete*",
+        check=check_rm,
+        glob=True,
+        changes="rm deletes files.",
+        asks=("rm x", "rm -rf /"),
+    ),
+    "unlink": Program("", "delete", changes="unlink deletes a file."),
+    "rmdir": Program(
+        "-pv --ignore-fail-on-non-empty --parents --verbose", "delete*", changes="rmdir deletes a folder.", glob=True
+    ),
+    "mkdir": Program("-pv -m: --mode= --parents --verbose", "write*", changes="mkdir makes a folder.", glob=True),
+    "touch": Program(
+        "-acmh -d: -r:read -t: --date= --no-create --reference=read --time= --no-dereference",
+        "write*",
+        changes="touch makes or changes files.",
+        glob=True,
+    ),
+    "mv cp": Program(
+        "-abdfHilLnpPrRsTuvxZ -S: -t: --archive --force --interactive --link --dereference --no-clobber "
+        "--no-target-directory --parents --preserve=? --recursive --reflink=? --sparse= --strip-trailing-slashes "
+        "--symbolic-link --target-directory= --update=? --verbose --one-file-system --backup=? --suffix=",
+        "text*",
+        check=check_move,
+        glob=True,
+        changes="It changes files.",
+    ),
+    "ln": Program(
+        "-bdfiLnPrsTv -t:write --force --symbolic --relative --verbose --no-dereference --no-target-directory",
+        "read? write?",
+        changes="ln makes a link.",
+        asks=("ln -s a b",),
+    ),
+    "install": Program("-dDCpv -m: -o: -g: -t:write", "write*", changes="install writes files."),
+    "tee": Program("-aip --append --ignore-interrupts", "write*", changes="", reads=("ls | tee /dev/null",)),
+    "truncate": Program(
+        "-co -r: -s: --no-create --size= --reference=", "write*", changes="It cuts files.", destructive=True
+    ),
+    "shred": Program(
+        "-fuvxz -n: -s: --remove=? --zero --iterations=", "delete*", changes="It destroys.", destructive=True
+    ),
+    "chmod chown chgrp": Program(
+        "-cfRvhHLP --changes --quiet --recursive --reference=read --verbose --no-dereference --from=",
+        "text write*",
+        check=check_recursive,
+        glob=True,
+        changes="It changes who may use files.",
+    ),
+    "dd": Program(check=check_dd, asks=("dd if=/dev/zero of=x",)),
+    "mkfs mkswap fdisk parted wipefs mkfs.ext4 mkfs.xfs mkfs.vfat sfdisk sgdisk": Program(
+        check=lambda words, deed: deed.refuse(f"{deed.program} overwrites a disk."), destructive=True
+    ),
+    "tar bsdtar": Program(
+        check=check_tar, reads=("tar tf a.tar", "tar -tzvf a.tgz"), asks=("tar xf a.tar", "tar tf *", "tar -tf h:a.tar")
+    ),
+    "mktemp": Program(check=lambda words, deed: deed.refuse("mktemp makes a file.")),
+}

@@ -1,0 +1,326 @@
+"""Made-up commands: each that is taken for reading is run in a throw-away folder, and nothing may change there.
+
+Inside bubblewrap where it is installed; otherwise in a folder and home of their own with a bare environment.
+`PEGBOARD_TEST_SLOW=1` tries many more.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import random
+import shutil
+import subprocess
+from functools import lru_cache
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from pegboard_bash.programs import known_programs
+from pegboard_bash.repository import git_environment
+from pegboard_bash.understanding import understand
+
+SLOW = os.environ.get("PEGBOARD_TEST_SLOW") == "1"
+DATA = Path(__file__).parent / "data"
+HANGING = (
+    "tail -f",
+    "sleep",
+    "journalctl",
+    "dmesg",
+    "docker",
+    "gh ",
+    "kubectl",
+    "lsof",
+    "man ",
+    "top",
+    "git ls-remote",
+)
+FRAGMENTS = [
+    *(
+        "-o",
+        "pwned",
+        "-opwned",
+        "--output=pwned",
+        "--outp=pwned",
+        "-i",
+        "-w",
+        "--",
+        "-",
+        "-exec",
+        "touch",
+        ";",
+        "+",
+        "{}",
+    ),
+    *("w pwned", "s/a/b/w pwned", "1e touch pwned", '{print > "pwned"}', 'BEGIN{system("touch pwned")}', "-delete"),
+    *("README.md", "src", "src/app.py", "nums.txt", "*", "*.md", "src/*.py", ".", "..", "/dev/null", "-n", "-r", "-f"),
+    *("$IFS", "${IFS}", "$x", "${x:-touch}", "${x:=a}", "$(touch pwned)", "`touch pwned`", "<(touch pwned)", "$((1))"),
+    *(
+        "{touch,pwned}",
+        "{a,b}",
+        "{1..3}",
+        "'a b'",
+        '"a b"',
+        "a\\ b",
+        "$'a\\tb'",
+        "''",
+        '""',
+        "~",
+        "#",
+        "!",
+        "=",
+        "[",
+        "]",
+    ),
+    *(
+        "-fprint",
+        "-T",
+        "-z",
+        "--pre",
+        "-x",
+        "-c",
+        "-e",
+        "-s",
+        "-u",
+        "-0",
+        "-5",
+        "HEAD",
+        "HEAD~1",
+        "--stat",
+        "--ext-diff",
+    ),
+]
+JOINTS = [
+    " ",
+    "  ",
+    "\t",
+    " && ",
+    " || ",
+    "; ",
+    ";",
+    " | ",
+    "|",
+    "\n",
+    " & ",
+    "&",
+    " |& ",
+    " \\\n ",
+    " # ",
+    "\r\n",
+    "&&",
+    "||",
+]
+PREFIXES = [
+    *("timeout 5 ", "nice ", "time ", "command ", "env ", "env LANG=C ", "LANG=C ", "X=1 ", "PATH=. ", "xargs ", "! "),
+    *("builtin ", "eval ", "exec ", "bash -c ", "sudo ", "nohup ", "stdbuf -o0 ", "if true; then ", "for f in a; do "),
+    *(
+        "(",
+        "{ ",
+        "$(",
+        "echo $(",
+        'echo "$(',
+        "cat <(",
+        "[[ -n x ]] && ",
+        "cd src && ",
+        "while false; do ",
+        "find . -exec ",
+    ),
+]
+SUFFIXES = [
+    *(
+        " > pwned",
+        " >> pwned",
+        " 2>&1",
+        " 2> pwned",
+        " &> pwned",
+        " > /dev/null",
+        " < README.md",
+        " <<< x",
+        " >| pwned",
+    ),
+    *(
+        ")",
+        "; }",
+        '")',
+        "; fi",
+        "; done",
+        " &",
+        " | tee pwned",
+        " | sort -o pwned",
+        " <<EOF\nx\nEOF",
+        " <<'EOF' > pwned\nx\nEOF",
+    ),
+    *(
+        " \\; ",
+        " {} +",
+        " -- pwned",
+        " < README.md -o pwned",
+        " 3<>pwned",
+        " >&pwned",
+        " <<EOF\n`touch pwned`\nEOF",
+        " # x",
+    ),
+]
+
+
+def _rows(name: str) -> list[str]:
+    return [json.loads(line)["command"] for line in (DATA / name).read_text().splitlines()]
+
+
+@lru_cache(maxsize=1)
+def seeds() -> list[str]:
+    """Commands to start from: all that the tests know, but for those that wait or need a network."""
+    examples = [each for _, program in known_programs() for each in (*program.reads, *program.asks)]
+    found = [*_rows("commands.jsonl"), *_rows("more_commands.jsonl"), *examples]
+    return sorted({each for each in found if len(each) < 200 and not any(word in each for word in HANGING)})
+
+
+@lru_cache(maxsize=1)
+def reading_seeds() -> list[str]:
+    """Those that only read: a small change to one is likely to be taken for reading too."""
+    return [each for each in seeds() if understand(each, "/").facts.read_only]
+
+
+def quote(word: str, chance: random.Random) -> str:
+    """The same word, spelled in another way."""
+    if not word or not word.isascii():
+        return word
+    at = chance.randrange(len(word))
+    ways = [f"'{word}'", f'"{word}"', f"{word[:at]}''{word[at:]}", f'{word[:at]}"{word[at]}"{word[at + 1 :]}']
+    return chance.choice([*ways, f"{word[:at]}\\{word[at:]}", f"$'{word}'", f"{word[:at]}\\\n{word[at:]}"])
+
+
+def mutate(command: str, chance: random.Random) -> str:
+    """One change to a command."""
+    words = command.split(" ")
+    at = chance.randrange(len(words))
+    kind = chance.randrange(8)
+    if kind == 0:
+        words[at] = quote(words[at], chance)
+    elif kind == 1:
+        words.insert(at + 1, chance.choice(FRAGMENTS))
+    elif kind == 2:
+        words[at] = chance.choice(FRAGMENTS)
+    elif kind == 3:
+        return chance.choice(PREFIXES) + command
+    elif kind == 4:
+        return command + chance.choice(SUFFIXES)
+    elif kind == 5:
+        return command + chance.choice(JOINTS) + chance.choice(seeds())
+    elif kind == 6:
+        return chance.choice(PREFIXES) + command + chance.choice(SUFFIXES)
+    else:
+        words[at] = words[at] + chance.choice(FRAGMENTS)
+    return " ".join(words)
+
+
+def made_up(number: int) -> str:
+    """A command that depends on the number alone."""
+    chance = random.Random(number)
+    command = chance.choice(reading_seeds() if chance.random() < 0.8 else seeds())
+    for _ in range(chance.randrange(1, 4)):
+        command = mutate(command, chance)
+    return command
+
+
+def snapshot(folder: Path) -> dict[str, str]:
+    """Everything below a folder: kinds, modes, contents and links."""
+    found: dict[str, str] = {}
+    for place, folders, files in os.walk(folder):
+        for name in (*folders, *files):
+            path = Path(place, name)
+            status = path.lstat()
+            regular = path.is_file() and not path.is_symlink()
+            digest = hashlib.sha256(path.read_bytes()).hexdigest() if regular else ""
+            found[str(path)] = f"{status.st_mode:o} {digest} {os.readlink(path) if path.is_symlink() else ''}"
+    return found
+
+
+@lru_cache(maxsize=1)
+def boxed() -> bool:
+    """Whether bubblewrap works here."""
+    if not shutil.which("bwrap"):
+        return False
+    probe = ["bwrap", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--unshare-all", "true"]
+    return subprocess.run(probe, check=False, capture_output=True).returncode == 0
+
+
+def run_all(commands: list[str], base: Path) -> None:
+    """Run commands one after the other in the folder `repo`, with `home` as home."""
+    repo, home = base / "repo", base / "home"
+    env = {"PATH": "/usr/bin:/bin:/usr/sbin:/sbin", "HOME": str(home), "TMPDIR": str(home), **git_environment()}
+    box: list[str] = []
+    if boxed():
+        box = ["bwrap", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--tmpfs", "/run", "--tmpfs", "/tmp"]
+        box += [
+            "--bind",
+            str(base),
+            str(base),
+            "--unshare-all",
+            "--die-with-parent",
+            "--new-session",
+            "--chdir",
+            str(repo),
+        ]
+    script = 'for each in "$@"; do timeout -s KILL 2 bash -c "$each" < /dev/null > /dev/null 2>&1; done'
+    subprocess.run([*box, "bash", "-c", script, "bash", *commands], cwd=repo, env=env, check=False, capture_output=True)
+
+
+def check(commands: list[str], base: Path) -> None:
+    """Run what is taken for reading and compare; a culprit is looked for one by one."""
+    repo = base / "repo"
+    reading = [each for each in commands if understand(each, repo, str(base / "home")).facts.read_only]
+    before = snapshot(base)
+    shutil.copytree(base, kept := base.with_name(f"{base.name}-kept"), symlinks=True, dirs_exist_ok=True)
+    run_all(reading, base)
+    if snapshot(base) != before:
+        for each in reading:
+            shutil.rmtree(base)
+            shutil.copytree(kept, base, symlinks=True)
+            run_all([each], base)
+            assert snapshot(base) == before, f"taken for reading, but it changed something: {each!r}"
+        pytest.fail(f"one of these changed something, though not by itself: {reading!r}")
+    shutil.rmtree(kept)
+
+
+@pytest.fixture(scope="module")
+def base(repository, tmp_path_factory):
+    """A copy of the repository with a home beside it."""
+    folder = tmp_path_factory.mktemp("fuzz")
+    shutil.copytree(repository, folder / "repo")
+    (folder / "home").mkdir()
+    return folder
+
+
+@settings(
+    max_examples=400 if SLOW else 12,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+@given(start=st.integers(0, 10_000_000))
+def test_made_up_commands_that_are_taken_for_reading_change_nothing(start, base):
+    check([made_up(number) for number in range(start * 100, start * 100 + 100)], base)
+
+
+@settings(
+    max_examples=4000 if SLOW else 150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(command=st.text(st.sampled_from(list("ls -o;|&<>$`(){}'\"\\\n *?[]#!=~ax")), max_size=30))
+def test_any_text_is_judged_without_a_failure(command, base):
+    facts = understand(command, base / "repo").facts
+    assert facts.parts
+    assert facts.read_only or facts.reason
+
+
+def test_known_reading_commands_change_nothing(base):
+    check([each for each in seeds() if understand(each, base / "repo").facts.read_only], base)
+
+
+def test_the_box_would_notice_a_change(base):
+    before = snapshot(base)
+    run_all(["touch pwned"], base)
+    assert snapshot(base) != before
+    (base / "repo" / "pwned").unlink()

@@ -1,0 +1,56 @@
+"""A folder as a list of names, a page at a time."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from pegboard import Context
+from pegboard.host.beneath import open_judged
+from pegboard_read.opening import explained, shown
+from pegboard_read.outputs import TextFile
+from pegboard_read.pages import Wanted
+
+
+def folder_page(path: Path, ctx: Context, wanted: Wanted) -> TextFile:
+    """The entries, sorted; a folder ends with a slash, a link with an at sign."""
+    try:
+        folder = open_judged(path, ctx.judged, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            with os.scandir(folder) as entries:
+                names = sorted(map(_entry, entries))
+        finally:
+            os.close(folder)
+    except OSError as error:
+        raise explained(path, ctx.cwd, error) from None
+    start = wanted.first(len(names))
+    page = names[start - 1 :][: wanted.most]
+    return TextFile(
+        file_path=shown(path),
+        content="\n".join(page),
+        num_lines=len(page),
+        start_line=start,
+        total_lines=len(names),
+        partial=len(page) < len(names),
+        is_directory=True,
+    )
+
+
+def _entry(entry: os.DirEntry[str]) -> str:
+    name = shown(entry.name)
+    if entry.is_symlink():
+        return f"{name}@"
+    return f"{name}/" if entry.is_dir(follow_symlinks=False) else name
+
+
+def words_for(value: TextFile) -> str:
+    """The list as the model reads it."""
+    if not value.total_lines:
+        return f"{value.file_path} is an empty folder."
+    last = value.start_line + value.num_lines - 1
+    if not value.num_lines:
+        return f"{value.file_path} has {value.total_lines} entries; there is no entry {value.start_line}."
+    words = f"{value.file_path} is a folder with {value.total_lines} entries:\n{value.content}"
+    if last < value.total_lines:
+        words += f"\n(PARTIAL: entries {value.start_line} to {last}; go on with offset={last + 1}.)"
+    return words

@@ -1,0 +1,260 @@
+"""The test kit: it passes what keeps its promises, and names each promise that is broken."""
+
+from __future__ import annotations
+
+import json
+import re
+import textwrap
+import threading
+import zipfile
+from collections.abc import Iterator
+from functools import cache
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pegboard import Board, Tool
+from pegboard.testing import Broken, assert_contract, broken_promises
+from pegboard.testing.contract import PROMISES
+from pegboard.testing.strategies import invented
+
+from . import wrong_tools
+from .venvs import tool_source, write_wheel
+
+pytest_plugins = ["pytester"]
+
+WRONG = {
+    "prompt": (wrong_tools.NoPrompt, "The prompt is 'Do it.'."),
+    "schema": (wrong_tools.LyingSchema(), "inputs made from the schema is taken"),
+    "stable-definition": (wrong_tools.Unstable(), "The definition differs between processes."),
+    "unknown-key": (wrong_tools.IgnoresKeys, "An unknown key is ignored in silence."),
+    "wrong-type": (wrong_tools.TakesAnything, "is taken, although the schema says"),
+    "null": (wrong_tools.TakesNull, "The schema requires who, but null is taken."),
+    "secrets": (wrong_tools.ShowsSecrets, "repr(args) shows password."),
+    "facts": (wrong_tools.CrashingFacts, "facts fails for"),
+    "answers": (wrong_tools.Crashes, "ends in a bug"),
+    "output": (wrong_tools.WrongOutput(), "The tool returned dict where WrongOutput promises Pair."),
+    "size": (wrong_tools.Endless, "gives 1000000 characters. That is beyond 200000"),
+    "input-kept": (wrong_tools.ChangesInput, "The call changes its own arguments"),
+    "read-only": (wrong_tools.SecretlyWrites, "is declared read-only, but it changed left-behind.txt."),
+    "declared-writes": (wrong_tools.WritesElsewhere, "changed other.txt, which is not among the writes"),
+    "event-loop": (wrong_tools.BlocksTheLoop, "holds the event loop for"),
+    "cancellation": (wrong_tools.IgnoresCancellation, "after it was cancelled."),
+    "timeout": (wrong_tools.CleansUpForever, "under a limit of 0.3 s."),
+    "concurrency": (wrong_tools.SharesState, "beside others"),
+}
+
+
+@cache
+def found_in(promise: str) -> list[Broken]:
+    return broken_promises(WRONG[promise][0])
+
+
+def test_there_is_a_wrong_tool_for_every_promise() -> None:
+    assert list(WRONG) == list(PROMISES)
+
+
+@pytest.mark.parametrize("promise", WRONG)
+def test_a_broken_promise_is_named_with_what_was_seen(promise: str) -> None:
+    tool, words = WRONG[promise]
+    found = {broken.promise: str(broken) for broken in found_in(promise)}
+    assert words in found[promise]
+    assert f"{tool.name} breaks the promise {promise!r}" in found[promise]
+
+
+ALONE = {"prompt", "unknown-key", "null", "secrets", "size", "read-only", "declared-writes"}
+
+
+@pytest.mark.parametrize("promise", sorted(ALONE))
+def test_one_fault_is_reported_as_one_broken_promise(promise: str) -> None:
+    assert [broken.promise for broken in found_in(promise)] == [promise]
+
+
+def test_a_tool_that_keeps_its_promises_passes() -> None:
+    assert_contract(wrong_tools.Good)
+
+
+def test_a_secret_of_the_environment_that_a_tool_keeps_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WRONG_TOOL_API_KEY", wrong_tools.KEY)
+    (broken,) = broken_promises(wrong_tools.HoldsSecret())
+    assert "the value of WRONG_TOOL_API_KEY" in broken.reason
+    assert wrong_tools.KEY not in str(broken)
+
+
+def test_a_tool_that_reaches_outside_is_not_run_with_invented_input() -> None:
+    broken = broken_promises(wrong_tools.OpenWorld)
+    assert {one.promise for one in broken} >= {"answers", "read-only", "cancellation"}
+    assert all("was not run: its facts say that it reaches outside" in one.reason for one in broken)
+
+
+def test_examples_let_a_tool_that_reaches_outside_be_run() -> None:
+    assert_contract(wrong_tools.OpenWorld, examples=[{"who": "friend"}])
+
+
+def test_an_example_that_the_input_refuses_is_a_broken_promise() -> None:
+    found = {one.promise: one.reason for one in broken_promises(wrong_tools.OpenWorld, examples=[{"whom": "friend"}])}
+    assert "{'whom': 'friend'} is refused" in found["schema"]
+
+
+def test_assert_contract_fails_with_every_sentence() -> None:
+    with pytest.raises(AssertionError, match=r"(?s)SecretlyWrites breaks the promise 'read-only' .*left-behind"):
+        assert_contract(wrong_tools.SecretlyWrites)
+
+
+EXAMPLES: dict[str, list[dict[str, Any]]] = {
+    "Bash": [{"command": "cat notes.txt"}, {"command": "echo new > made.txt"}, {"command": "sleep 2.2"}],
+    "WebFetch": [{"url": "http://localhost:{port}/", "prompt": "What is it?"}],
+}
+SETTINGS = {"WebFetch": {"permissions": {"allow": ["WebFetch(domain:localhost)"]}}}
+
+
+class Page(BaseHTTPRequestHandler):
+    def do_GET(self) -> None:
+        self.send_response(200)
+        self.send_header("Content-Type", "text/plain")
+        self.end_headers()
+        self.wfile.write(b"A small page.\n")
+
+    def log_message(self, format: str, *words: object) -> None:
+        pass
+
+
+@pytest.fixture
+def port() -> Iterator[int]:
+    with ThreadingHTTPServer(("127.0.0.1", 0), Page) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield server.server_port
+        server.shutdown()
+        thread.join()
+
+
+def built_in_tools() -> list[Tool[Any, Any]]:
+    board = Board.load()
+    return [board.find(entry.name).tool for entry in board.pool.entries if entry.partition == "built-in"]
+
+
+@pytest.mark.parametrize("tool", built_in_tools(), ids=lambda tool: tool.name)
+def test_every_built_in_tool_keeps_its_promises(tool: Tool[Any, Any], port: int) -> None:
+    examples = json.loads(json.dumps(EXAMPLES.get(tool.name, [])).replace("{port}", str(port)))
+    assert_contract(tool, examples=examples, settings=SETTINGS.get(tool.name))
+
+
+def test_invented_inputs_are_many_different_and_the_same_every_time() -> None:
+    first, second = invented(wrong_tools.Good, 30), invented(wrong_tools.Good, 30)
+    assert first == second
+    assert len(first) >= 15
+    assert any("times" in given for given in first)
+    assert any("times" not in given for given in first)
+
+
+def test_pytest_collects_a_test_for_each_promise_of_each_tool(pytester: pytest.Pytester) -> None:
+    done = pytester.runpytest_subprocess("--pegboard-contract=pegboard-write", "-q", "-p", "no:randomly")
+    done.assert_outcomes(passed=len(PROMISES))
+
+
+def test_pytest_takes_the_project_under_test_from_its_pyproject(pytester: pytest.Pytester) -> None:
+    pytester.makepyprojecttoml('[project]\nname = "Pegboard_Write"\n')
+    pytester.runpytest_subprocess("--pegboard-contract", "-q").assert_outcomes(passed=len(PROMISES))
+
+
+def test_pytest_says_which_distribution_is_missing(pytester: pytest.Pytester) -> None:
+    done = pytester.runpytest_subprocess("--pegboard-contract=acme-nothing")
+    assert done.ret == pytest.ExitCode.USAGE_ERROR
+    done.stderr.fnmatch_lines(["*acme-nothing is not installed or brings no plugin. Install it: pip install -e .*"])
+
+
+@pytest.fixture
+def hello(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> str:
+    """An installed plugin whose tool reaches outside, because its author did not say otherwise."""
+    source = tool_source(options="")
+    wheel = write_wheel(pytester.path / "wheels", "acme-hello", {"acme_hello.py": source}, {"acme.hello": "acme_hello"})
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(pytester.path / "site")
+    monkeypatch.setenv("PYTHONPATH", str(pytester.path / "site"))
+    return "--pegboard-contract=acme-hello"
+
+
+def test_a_conftest_gives_examples_to_the_contract_suite(pytester: pytest.Pytester, hello: str) -> None:
+    pytester.makeconftest("def pytest_pegboard_examples(tool):\n    return [{'who': 'Ada'}]\n")
+    pytester.runpytest_subprocess(hello, "-q").assert_outcomes(passed=len(PROMISES))
+
+
+def test_the_contract_suite_reports_broken_promises_as_json(pytester: pytest.Pytester, hello: str) -> None:
+    done = pytester.runpytest_subprocess(hello, "--pegboard-contract-report=found.json")
+    assert done.ret == pytest.ExitCode.TESTS_FAILED
+    done.stdout.fnmatch_lines(
+        ["Hello breaks the promise 'timeout' (A call that is out of time is answered in time.) *"]
+    )
+    rows = json.loads((pytester.path / "found.json").read_text())
+    assert {"answers", "timeout"} <= {row["promise"] for row in rows}
+    assert {row["tool"] for row in rows} == {"Hello"}
+
+
+def test_a_scripted_model_calls_tools_in_a_real_session(scripted_model: Any, board: Board) -> None:
+    folder = Path(board.settings.cwd)
+    (folder / "a.txt").write_text("one\n")
+    played = scripted_model.calls("Read", file_path="a.txt").calls("Read", file_path="b.txt").says("Read both.").run()
+    assert played.outcome.text == "Read both."
+    assert played.texts[0].startswith("1\tone")
+    assert [result.get("is_error", False) for result in played.results] == [False, True]
+    assert len(played.requests) == 2
+
+
+def test_a_scripted_model_sees_results_before_its_next_turn(scripted_model: Any, approve: None, board: Board) -> None:
+    script = scripted_model.calls("Write", file_path="new.txt", content="x\n").then().calls("Read", file_path="new.txt")
+    played = script.run("Make a file.")
+    assert len(played.requests) == 3
+    assert played.texts[1].startswith("1\tx")
+
+
+TAPED = """
+    def test_reads(call_tool, ctx):
+        result = call_tool("Read", file_path="a.txt")
+        print("SAID", result.text.replace(str(ctx.cwd), "CWD"), result.code)
+
+    def test_writes(call_tool, ctx, approve):
+        result = call_tool("Write", file_path=str(ctx.cwd / "b.txt"), content="x")
+        print("SAID", result.text.replace(str(ctx.cwd), "CWD"), (ctx.cwd / "b.txt").exists())
+"""
+
+
+def said(done: pytest.RunResult) -> list[str]:
+    return sorted(re.findall(r"SAID (.*)", done.stdout.str()))
+
+
+def test_a_recorded_run_is_replayed_without_running_the_tools(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(test_taped=textwrap.dedent(TAPED))
+    recorded = pytester.runpytest_subprocess("-s", "--pegboard-record=tape.jsonl")
+    replayed = pytester.runpytest_subprocess("-s", "--pegboard-replay=tape.jsonl")
+    recorded.assert_outcomes(passed=2)
+    replayed.assert_outcomes(passed=2)
+    assert said(recorded)[0].endswith(" True")
+    assert said(replayed) == [said(recorded)[0].replace(" True", " False"), *said(recorded)[1:]]
+
+
+def test_recording_twice_gives_the_same_tape(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(test_taped=textwrap.dedent(TAPED))
+    tapes = []
+    for name in ("one.jsonl", "two.jsonl"):
+        pytester.runpytest_subprocess(f"--pegboard-record={name}").assert_outcomes(passed=2)
+        tapes.append((pytester.path / name).read_bytes())
+    assert tapes[0] == tapes[1]
+    assert str(pytester.path).encode() not in tapes[0]
+
+
+def test_a_call_that_is_not_on_the_tape_fails_its_test(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(test_taped=textwrap.dedent(TAPED))
+    pytester.runpytest_subprocess("--pegboard-record=tape.jsonl").assert_outcomes(passed=2)
+    pytester.makepyfile(test_taped=textwrap.dedent(TAPED).replace("a.txt", "other.txt"))
+    done = pytester.runpytest_subprocess("--pegboard-replay=tape.jsonl")
+    done.assert_outcomes(passed=2, errors=1)
+    done.stdout.fnmatch_lines(['*tape.jsonl has no call of Read with {"file_path": "other.txt"} left for this test.*'])
+
+
+def test_a_tape_that_is_not_there_is_a_usage_error(pytester: pytest.Pytester) -> None:
+    done = pytester.runpytest_subprocess("--pegboard-replay=none.jsonl")
+    assert done.ret == pytest.ExitCode.USAGE_ERROR
+    done.stderr.fnmatch_lines(["*The tape none.jsonl cannot be read*"])
