@@ -50,7 +50,8 @@ def settings() -> str:
     }
     parts = [
         "# Settings\n\n",
-        "Layers, strongest first: baked feature file, managed (`/etc/pegboard/settings.json` and `settings.d/*.json`), ",
+        "Layers, strongest first: baked feature file, ",
+        "managed (`/etc/pegboard/settings.json` and `settings.d/*.json`), ",
         "command line, environment, local (`.pegboard/settings.local.json`), project (`.pegboard/settings.json`), ",
         "user (`~/.pegboard/settings.json`).\n",
         'A key with a dot is nested in the file: `permissions.deny` is `{"permissions": {"deny": []}}`.\n\n',
@@ -67,11 +68,11 @@ def command_line() -> str:
     """The help of every command."""
     parts = [
         "# Command line\n\n",
-        "Exit codes: 0 ok · 1 tool error, or findings of `doctor` · 2 usage, unknown tool, invalid input, broken settings ",
-        "· 3 denied, also an ask that nobody answers · 4 ask (`why` only) · 5 provider failed · 130 interrupted.\n",
+        "Exit codes: 0 ok · 1 tool error, or findings of `doctor` and `check` ",
+        "· 2 usage, unknown tool, invalid input, broken settings · 3 denied, also an ask that nobody answers ",
+        "· 4 ask (`why` only) · 5 provider failed · 130 interrupted.\n",
     ]
-    for command in COMMANDS:
-        parts.append(f"\n## pegboard {command}\n\n```text\n{run(command, '--help').strip()}\n```\n")
+    parts += [f"\n## pegboard {name}\n\n```text\n{run(name, '--help').strip()}\n```\n" for name in COMMANDS]
     return "".join(parts)
 
 

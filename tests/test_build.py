@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 import zipfile
+from concurrent.futures import ThreadPoolExecutor
 from importlib.metadata import Distribution, distribution
 from pathlib import Path
 from typing import Any
@@ -131,7 +132,10 @@ def test_no_settings_file_brings_a_family_back(running: Bundle) -> None:
 
 
 def plugins_beside(folder: Path, site: Path) -> Path:
-    """Install strangers beside a bundle: Bash itself, one that claims a chosen family, one of its own family."""
+    """Install strangers beside a bundle: Bash itself, one that claims a chosen family, one of its own family.
+
+    A provider is imported, because family switches are about tools; the tool it brings along must not be there.
+    """
     canary = folder / "was-imported"
     strangers = {"pegboard-bash": "shell.bash", "acme-files": "files.evil", "acme-hello": "acme.hello"}
     for name, entry in strangers.items():
@@ -140,6 +144,11 @@ def plugins_beside(folder: Path, site: Path) -> Path:
         wheel = write_wheel(folder / "strangers", name, {f"{module}.py": source}, {entry: module})
         with zipfile.ZipFile(wheel) as archive:
             archive.extractall(site)
+    wheel = write_wheel(
+        folder / "strangers", "acme-model", {"acme_model.py": tool_source("Sneak")}, {"providers.acme": "acme_model"}
+    )
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(site)
     return canary
 
 
@@ -170,19 +179,30 @@ def contents(bundle: Path) -> list[tuple[str, int]]:
     return [(entry.filename, entry.CRC) for entry in zipfile.ZipFile(bundle).infolist()]
 
 
-def test_two_builds_are_the_same_bytes(bundle: Path, tmp_path: Path) -> None:
-    again = built(tmp_path / "again.pyz", "--families", "search, files")
-    assert contents(again) == contents(bundle)
-    assert sha256(again) == sha256(bundle)
+def built_twice(folder: Path, kind: str) -> list[Path]:
+    """Two builds at the same time, so that nobody edits the sources between them."""
+    with ThreadPoolExecutor(2) as pool:
+        orders = {"one": "files,search", "two": "search, files"}
+        making = [
+            pool.submit(built, folder / name, "--families", families, "--format", kind)
+            for name, families in orders.items()
+        ]
+    return [made.result() for made in making]
+
+
+def test_two_builds_are_the_same_bytes(tmp_path: Path) -> None:
+    one, two = built_twice(tmp_path, "shiv")
+    assert contents(one) == contents(two)
+    assert sha256(one) == sha256(two)
 
 
 def hashes(folder: Path) -> list[tuple[str, str]]:
     return sorted((file.name, sha256(file)) for file in folder.iterdir())
 
 
-def test_two_wheelhouses_are_the_same_bytes(wheelhouse: Path, tmp_path: Path) -> None:
-    again = built(tmp_path / "again", "--families", "files,search", "--format", "wheelhouse")
-    assert hashes(again) == hashes(wheelhouse)
+def test_two_wheelhouses_are_the_same_bytes(tmp_path: Path) -> None:
+    one, two = built_twice(tmp_path, "wheelhouse")
+    assert hashes(one) == hashes(two)
 
 
 def test_a_wheelhouse_installs_offline_by_its_hashes_and_stays_closed(wheelhouse: Path, tmp_path: Path) -> None:

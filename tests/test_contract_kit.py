@@ -105,9 +105,14 @@ def test_assert_contract_fails_with_every_sentence() -> None:
 
 EXAMPLES: dict[str, list[dict[str, Any]]] = {
     "Bash": [{"command": "cat notes.txt"}, {"command": "echo new > made.txt"}, {"command": "sleep 2.2"}],
+    "Edit": [{"file_path": "new.txt", "old_string": "", "new_string": "one\n"}],
     "WebFetch": [{"url": "http://localhost:{port}/", "prompt": "What is it?"}],
 }
 SETTINGS = {"WebFetch": {"permissions": {"allow": ["WebFetch(domain:localhost)"]}}}
+
+
+NEED_A_SESSION = {"Agent", "TaskOutput", "TaskStop"}
+"""They work on what a session holds, which the kit's lone board has not: here only their refusals are seen."""
 
 
 class Page(BaseHTTPRequestHandler):
@@ -139,7 +144,12 @@ def built_in_tools() -> list[Tool[Any, Any]]:
 @pytest.mark.parametrize("tool", built_in_tools(), ids=lambda tool: tool.name)
 def test_every_built_in_tool_keeps_its_promises(tool: Tool[Any, Any], port: int) -> None:
     examples = json.loads(json.dumps(EXAMPLES.get(tool.name, [])).replace("{port}", str(port)))
-    assert_contract(tool, examples=examples, settings=SETTINGS.get(tool.name))
+    broken = broken_promises(tool, examples=examples, settings=SETTINGS.get(tool.name))
+    if tool.name in NEED_A_SESSION:
+        assert [one.promise for one in broken] == ["answers"]
+        assert "No call succeeded; give examples of calls that do." in broken[0].reason
+    else:
+        assert not broken, "\n".join(map(str, broken))
 
 
 def test_invented_inputs_are_many_different_and_the_same_every_time() -> None:

@@ -28,7 +28,8 @@ def test_code_blocks_run(block, tmp_path):
     script.write_text(block)
     env = {k: v for k, v in os.environ.items() if not k.startswith(("PEGBOARD_", "ANTHROPIC_"))}
     env["HOME"] = str(tmp_path / "home")
-    done = subprocess.run([sys.executable, str(script)], cwd=tmp_path, env=env, capture_output=True, text=True, timeout=60)
+    command = [sys.executable, str(script)]
+    done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
 
 

@@ -177,3 +177,103 @@ def test_a_module_of_another_distribution_is_refused(environment: Environment) -
 
     assert (thief["state"], thief["kind"]) == ("quarantined", "foreign-module")
     assert "which is not part of acme-thief" in thief["reason"]
+
+
+ENABLED = """
+import sys
+from pegboard import Context, Input, Tool, hookimpl
+
+
+class Nothing(Input):
+    pass
+
+
+class Shy(Tool[Nothing, str]):
+    'Be shy.'
+
+    def is_enabled(self):
+        {body}
+
+    def call(self, args: Nothing, ctx: Context) -> str:
+        return "here"
+
+
+@hookimpl
+def register_tools():
+    return [Shy()]
+"""
+
+
+def test_is_enabled_that_exits_or_prints_hurts_nobody_else(environment: Environment) -> None:
+    environment.plugin("acme-exit", ENABLED.format(body="sys.exit(7)"))
+    assert list(environment.tools()) == ["Read"]
+    assert environment.absent()["Shy"]["reason"] == "Shy cannot say whether it is enabled: SystemExit: 7"
+    environment.uninstall("acme-exit")
+
+    environment.plugin("acme-talk", ENABLED.format(body="print('hello'); return True"))
+    assert list(environment.tools()) == ["Read", "Shy"]
+
+
+@pytest.mark.parametrize(
+    ("file", "content", "kind"),
+    [
+        ("direct_url.json", b"[]", ""),
+        ("direct_url.json", b'{"dir_info": {"editable": true}}', ""),
+        ("RECORD", b"\xff\xfe", "bad-metadata"),
+        ("METADATA", b"", "bad-metadata"),
+    ],
+)
+def test_damaged_metadata_of_one_distribution_is_its_own_trouble(
+    environment: Environment, file: str, content: bytes, kind: str
+) -> None:
+    environment.plugin("acme-hello", tool_source())
+    (environment.site / "acme_hello-1.0.dist-info" / file).write_bytes(content)
+    environment.forget()
+
+    rows = environment.plugins()
+
+    assert sorted(row["kind"] for row in rows.values()) == ["", kind]
+    assert "Read" in environment.tools()
+
+
+def test_a_plugin_that_fails_after_it_was_indexed_is_quarantined(environment: Environment) -> None:
+    source = "import os\nfrom pegboard import hookimpl\nif 'FAIL' in os.environ:\n    raise OSError('no')\n"
+    environment.plugin("acme-moody", f"{source}\n@hookimpl\ndef observe(event):\n    pass\n")
+    (environment.work / "note.txt").write_text("here\n")
+    environment.settle()
+    environment.tools()
+
+    done = environment.pegboard("call", "Read", "file_path=note.txt", FAIL="1")
+
+    assert done.returncode == 0, done.stderr
+    assert "here" in done.stdout
+
+
+def test_what_a_plugin_says_or_breaks_while_it_is_asked_stays_out_of_the_json(environment: Environment) -> None:
+    facts = "def facts(args, ctx):\n    print('noise')\n    return Facts(read_only=True, open_world=False)\n\n\n@tool("
+    source = tool_source(options="facts=facts").replace("@tool(", facts)
+    environment.plugin("acme-hello", source.replace("import Context", "import Context, Facts"))
+    environment.plugin("acme-sick", "from pegboard import hookimpl\n\n@hookimpl\ndef diagnose(settings):\n    1 / 0\n")
+
+    called = environment.pegboard("call", "Hello", "who=you", "--json")
+    doctor = environment.pegboard("doctor", "--json")
+
+    assert json.loads(called.stdout)["content"] == [{"type": "text", "text": "Greet somebody. you"}]
+    assert "noise" in called.stderr
+    said = [finding["message"] for finding in json.loads(doctor.stdout) if finding["area"] == "acme.sick"]
+    assert said == ["It could not examine itself: ZeroDivisionError: division by zero"]
+
+
+def test_a_command_or_tool_that_crashes_gives_a_sentence_and_with_debug_a_traceback(environment: Environment) -> None:
+    crash = 'return f"Greet somebody. {args.who}"'
+    environment.plugin("acme-hello", tool_source().replace(crash, "return 1 / 0") + "\n\ndef run(words):\n    1 / 0\n")
+    entries = environment.site / "acme_hello-1.0.dist-info/entry_points.txt"
+    entries.write_text(f"{entries.read_text()}\n[pegboard.commands]\nboom = acme_hello:run\n")
+    environment.forget()
+
+    for words in (["boom"], ["call", "Hello", "who=you"]):
+        done = environment.pegboard(*words)
+        assert done.returncode == 1
+        assert "ZeroDivisionError" in done.stderr
+        assert "Traceback" not in done.stderr
+        assert "Traceback" in environment.pegboard(*words, "--debug").stderr

@@ -273,7 +273,7 @@ def test_an_interrupt_answers_and_a_second_one_leaves(tmp_path):
     import signal
 
     script = tmp_path / "script.jsonl"
-    turns = [{"content": [{"type": "tool_use", "name": "Bash", "input": {"command": "sleep 60"}}]}]
+    turns = [{"content": [{"type": "tool_use", "name": "Bash", "input": {"command": "sleep 61.73"}}]}]
     script.write_text("\n".join(map(json.dumps, turns)))
     command = [
         sys.executable,
@@ -303,7 +303,7 @@ def test_an_interrupt_answers_and_a_second_one_leaves(tmp_path):
     finished = next(line for line in lines if line["type"] == "call_finished")
     assert finished["said"] == "Bash was cancelled by the user."
     assert [line["stopped_by"] for line in lines if line["type"] == "result"] == ["interrupted"]
-    assert "sleep 60" not in subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True).stdout.replace(
+    assert "sleep 61.73" not in subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True).stdout.replace(
         str(command), ""
     )
 

@@ -97,3 +97,11 @@ def test_settling_aliases_leaves_the_records_of_the_index_alone() -> None:
     assemble([READ, one], settings())
 
     assert one["scan"]["tools"][0]["aliases"] == ["Read", "Mine"]
+
+
+def test_prefer_for_a_tool_that_nobody_brings_is_reported_with_the_nearest() -> None:
+    pool = assemble([READ], settings(user={"prefer": {"Raed": "acme-files"}}))
+
+    assert [str(notice) for notice in pool.notices] == [
+        "user.json: prefer: there is no tool 'Raed'. Did you mean 'Read'?"
+    ]

@@ -244,3 +244,25 @@ def test_of_two_sources_the_earlier_keeps_a_name() -> None:
 
     assert [entry.dist for entry in made.pool.entries] == ["one"]
     assert "one and two both own the tool 'Same'. one is used." in made.pool.why_absent("Same")
+
+
+class Broken:
+    """A plugin that cannot bring its sources."""
+
+    def __init__(self, answer: Any) -> None:
+        self.answer = answer
+
+    @hookimpl
+    def tool_sources(self) -> Any:
+        if isinstance(self.answer, BaseException):
+            raise self.answer
+        return self.answer
+
+
+@pytest.mark.parametrize("answer", [RuntimeError("boom"), SystemExit(7), None, [object()]])
+def test_a_plugin_that_cannot_bring_its_sources_loses_nobody_elses(answer: Any) -> None:
+    made = board(plugins=[Broken(answer), Watch(Server(Plain("One")))])
+
+    assert made.pool.names == ["One"]
+    (notice,) = made.pool.notices
+    assert str(notice).startswith("application:0: tool_sources failed, so its tools are not here: ")

@@ -308,6 +308,17 @@ async def test_after_call_may_replace_the_value_and_add_a_remark():
     assert result.value == "(withheld)"
 
 
+async def test_a_failing_after_call_hook_withholds_the_result_and_takes_the_blame(caplog):
+    class Plugin:
+        @hookimpl
+        def after_call(self, value):
+            raise KeyError(value)
+
+    result = await say(board(Plugin()), "secret")
+    assert result.is_error
+    assert result.text.startswith("Echo ran, but its result is withheld: an after_call hook failed: KeyError.")
+
+
 async def test_serialize_result_words_a_value_for_the_model():
     @tool(read_only=True, open_world=False)
     def Now(args: EchoInput, ctx: Context) -> datetime:

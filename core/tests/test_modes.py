@@ -200,3 +200,11 @@ def test_settings_without_a_home_directory_still_judge(tmp_path: Path) -> None:
     settings: Settings = load(tmp_path, {}, managed=str(tmp_path / "none"))
     decision = judge(Bash, Facts(), Context(tmp_path, settings), [], CommandInput(command="ls"))
     assert isinstance(decision, Ask)
+
+
+def test_in_plan_no_allow_rule_lets_a_call_that_may_change_something_run_unasked(world: World) -> None:
+    settings = world.settings(user={"allow": ["mcp__files__save", "Bash(npm test)"]})
+    for facts in (Facts(open_world=False), Facts(parts=(Part("npm test"),))):
+        decision = judge(Bash, facts, Context(world.project, settings, mode="plan"), [Allow("yes", layer="hooks")])
+        assert isinstance(decision, Ask)
+        assert decision.layer == "mode"

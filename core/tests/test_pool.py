@@ -242,3 +242,27 @@ def test_a_row_carries_what_the_scan_found() -> None:
         "printed": "hello\n",
         "ms": 1.5,
     }
+
+
+def test_a_clone_cannot_show_what_the_user_hides() -> None:
+    clone = {"availableTools": ["Read", "Hello"]}
+
+    hidden = assemble([READ, HELLO], settings(user={"excludedTools": ["Hello"]}, project=clone))
+    chosen = assemble([READ, HELLO], settings(user={"availableTools": ["Read"]}, project=clone))
+    narrowed = assemble([READ, HELLO], settings(user=clone, project={"availableTools": ["Hello"]}))
+
+    assert (hidden.names, chosen.names, narrowed.names) == (["Read"], ["Read"], ["Hello"])
+
+
+def test_what_a_stronger_layer_hides_stays_hidden() -> None:
+    made = settings(managed={"excludedTools": ["Hello"]}, cli={"availableTools": ["Read", "Hello"]})
+
+    assert assemble([READ, HELLO], made).names == ["Read"]
+
+
+def test_a_stranger_on_the_entry_of_a_built_in_does_not_take_away_the_reason() -> None:
+    emptied = plugin("pegboard-bash", "shell.bash", "Other")
+    pool = assemble([plugin("acme-write", "files.write", "Scribble"), emptied], settings())
+
+    assert absent(pool, "Write") == ("not-installed", "pegboard-write is not installed.")
+    assert absent(pool, "Bash") == ("not-installed", "pegboard-bash in this version brings no such tool.")

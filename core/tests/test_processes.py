@@ -90,7 +90,7 @@ def text(exit_: ProcessExit) -> str:
 
 async def until(condition) -> None:
     with anyio.fail_after(10):
-        while not condition():  # noqa: ASYNC110 - the kernel sends no event when a stranger's child is gone
+        while not condition():
             await anyio.sleep(0.005)
 
 

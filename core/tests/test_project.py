@@ -85,9 +85,10 @@ def test_no_plugin_imports_another_plugin():
 def test_the_public_names_are_these():
     assert pegboard.__all__ == sorted(
         """
-        API After Agent AgentDefinition Allow Answer Ask Before Block Board Call Change Context Decision DefinitionError Deny
-        Document Event Facts Image Input Output Part PegboardError PluginError PolicyError ProcessSpec Profile Prompted Provider
-        ProviderError         Question Result SettingsError Text Tool ToolError ToolSource hookimpl tool
+        API After Agent AgentDefinition Allow Answer Ask Before Block Board Call Change Context Decision
+        DefinitionError Deny Document Event Facts Image Input Output Part PegboardError PluginError
+        PolicyError ProcessSpec Profile Prompted Provider ProviderError Question Result SettingsError Text
+        Tool ToolError ToolSource hookimpl tool
         """.split()
     )
 

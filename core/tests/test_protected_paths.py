@@ -40,7 +40,7 @@ sub/.envrc .npmrc .yarnrc .yarnrc.yml .pnp.cjs .pnp.loader.mjs .pnpmfile.cjs bun
 gradle/wrapper/gradle-wrapper.properties .mvn/wrapper/maven-wrapper.properties .devcontainer.json .ripgreprc
 pyrightconfig.json .mcp.json .claude.json x.code-workspace conftest.py tests/conftest.py sitecustomize.py
 lib/evil.pth Makefile package.json .rgignore .ignore .claude/worktrees/w/.git/config .pegboard/worktrees/w/.envrc
-""".split()  # noqa: SIM905 - one list that a person can read
+""".split()
 
 
 @pytest.mark.parametrize("path", PROTECTED)

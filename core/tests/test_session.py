@@ -1,6 +1,8 @@
 """The loop between a model and the board, played by scripts."""
 
 import json
+import os
+import sys
 import threading
 from contextlib import aclosing
 from pathlib import Path
@@ -8,7 +10,24 @@ from pathlib import Path
 import anyio
 import pytest
 
-from pegboard import Allow, Board, Call, Change, Context, Image, Input, Output, ProviderError, ToolError, hookimpl, tool
+from pegboard import (
+    Allow,
+    Board,
+    Call,
+    Change,
+    Context,
+    Image,
+    Input,
+    Output,
+    ProcessSpec,
+    ProviderError,
+    Result,
+    Text,
+    ToolError,
+    hookimpl,
+    tool,
+)
+from pegboard.errors import PegboardError
 from pegboard.host.media import checked
 from pegboard.session import requests
 from pegboard.session.assembler import Assembler
@@ -529,13 +548,14 @@ async def test_what_a_tool_prints_is_caught_and_noted(watching, board, capsys):
     def Chatty(args: TextInput, ctx: Context) -> str:
         """Print."""
         print("hello from", threading.current_thread() is not threading.main_thread())
+        sys.stdout.writelines(["and", " again"])
         return "value"
 
     made = Board(board.settings, [], plugins=[watching], tools=[Chatty], env=board.env)
     with keep_stdout_clean():
         print("outside")
         result = await made.dispatch(Call("1", "Chatty"))
-    assert result.notes == ("printed: hello from True",)
+    assert result.notes == ("printed: hello from True\nand again",)
     assert result.text == "value"
     assert capsys.readouterr().out == "outside\n"
 
@@ -575,3 +595,210 @@ async def test_two_hundred_megabytes_are_saved_and_previewed(watching, tmp_path)
     [file] = list((tmp_path / ".local/state/pegboard/results").rglob("Flood*.txt"))
     assert file.stat().st_size == 200_000_000
     assert str(file) in result.text
+
+
+START = {"type": "message_start", "message": {"usage": {}}}
+END = ({"type": "message_delta", "delta": {"stop_reason": "tool_use"}}, {"type": "message_stop"})
+
+
+def opened(**block):
+    return {"type": "content_block_start", "index": 0, "content_block": block}
+
+
+def grown(**delta):
+    return {"type": "content_block_delta", "index": 0, "delta": delta}
+
+
+CLOSED = {"type": "content_block_stop", "index": 0}
+NONSENSE = {
+    "no index": [{"type": "content_block_start", "content_block": {"type": "text", "text": ""}}],
+    "no block": [{"type": "content_block_start", "index": 0}],
+    "no object": ["hello"],
+    "nothing": [None],
+    "an index that is a list": [{"type": "content_block_start", "index": [], "content_block": {"type": "text"}}],
+    "a delta that is nothing": [opened(type="text", text=""), {**grown(), "delta": None}],
+    "a text that is a number": [opened(type="text", text=""), grown(type="text_delta", text=5), CLOSED],
+    "a text without words": [opened(type="text"), CLOSED],
+    "a call without an id": [opened(type="tool_use", name="Echo", input={}), CLOSED],
+    "a call without a name": [opened(type="tool_use", id="a", input={}), CLOSED],
+    "a call without an input": [opened(type="tool_use", id="a", name="Echo"), CLOSED],
+    "an input that is a list": [opened(type="tool_use", id="a", name="Echo", input=[1]), CLOSED],
+    "a piece of input that is nothing": [
+        opened(type="tool_use", id="a", name="Echo", input={}),
+        grown(type="input_json_delta", partial_json=None),
+        CLOSED,
+    ],
+    "a message that is nothing": [{"type": "message_start"}],
+    "an end that says nothing": [{"type": "message_delta"}],
+}
+
+
+class Saying:
+    """A provider that yields whatever it is given, answer by answer; an exception is raised."""
+
+    name = "saying"
+
+    def __init__(self, *answers):
+        self.answers, self.requests = list(answers), []
+
+    async def stream(self, request):
+        self.requests.append(json.loads(json.dumps(request)))
+        for event in self.answers.pop(0):
+            if isinstance(event, Exception):
+                raise event
+            if callable(event):
+                await event()
+            else:
+                yield event
+
+
+def answer(*blocks):
+    script = ReplayProvider([turn(*blocks)])
+
+    async def events():
+        return [event async for event in script.stream({})]
+
+    return anyio.run(events)
+
+
+@pytest.mark.parametrize("events", NONSENSE.values(), ids=NONSENSE)
+def test_events_that_make_no_sense_are_named_and_the_request_is_repeated(events, watching, board):
+    provider = Saying([START, *events, *END], answer(text("fine")))
+
+    async def run():
+        async with Session(board, provider, retries=Retries(1, 0.001)) as session:
+            return await session.run("go")
+
+    assert anyio.run(run).text == "fine"
+    [retried] = watching.of("request_retried")
+    assert "makes no sense" in retried["reason"]
+
+
+def test_a_provider_that_breaks_after_a_call_ran_does_not_make_the_session_forget_the_call(watching, board, caplog):
+    async def until_it_ran():
+        while not watching.of("call_finished"):
+            await anyio.sleep(0.001)
+
+    begun = answer(use("Echo", "a", text="once"))[:-2]
+    provider = Saying([*begun, until_it_ran, RuntimeError("boom")], answer(text("fine")))
+
+    async def run():
+        async with Session(board, provider) as session:
+            return await session.run("go"), session.messages
+
+    outcome, messages = anyio.run(run)
+    assert outcome.text == "fine"
+    assert messages[1]["content"][0]["id"] == messages[2]["content"][0]["tool_use_id"] == "a"
+    [cut] = watching.of("message_cut")
+    assert cut["reason"] == "The provider saying failed because of a bug: RuntimeError."
+
+
+async def test_calls_with_the_same_id_are_told_apart(board):
+    provider = ReplayProvider(
+        [
+            turn(use("Echo", "a", text="one"), use("Echo", "a", text="two")),
+            turn(use("Echo", "a", text="three")),
+            turn(text("done")),
+        ]
+    )
+    async with Session(board, provider) as session:
+        await session.run("go")
+    asked = [b["id"] for m in session.messages for b in m["content"] if b["type"] == "tool_use"]
+    answered = [b for m in session.messages for b in m["content"] if b["type"] == "tool_result"]
+    assert asked[0] == "a"
+    assert len(set(asked)) == 3
+    assert [b["tool_use_id"] for b in answered] == asked
+    assert [b["content"][0]["text"] for b in answered] == ["one", "two", "three"]
+
+
+async def test_thinking_that_led_to_nothing_and_empty_text_are_not_sent_back(board, tmp_path):
+    thought = {"type": "thinking", "thinking": "hm", "signature": "s"}
+    provider = ReplayProvider([turn(text(" "), thought), turn(text("done"))])
+    path = tmp_path / "t.jsonl"
+    async with Session(board, provider, transcript=Transcript(path)) as session:
+        await session.run("go")
+        await session.run("and now?")
+    sent = provider.requests[1]["messages"]
+    assert [message["role"] for message in sent] == ["user"]
+    assert [message["role"] for message in restore(path)[0]] == ["user", "assistant"]
+
+
+def test_a_result_without_words_has_no_empty_block():
+    assert requests.tool_result(Result("a", "Echo", (Text(""),))) == {"type": "tool_result", "tool_use_id": "a"}
+
+
+async def test_two_sessions_on_one_board_begin_and_end_when_they_like(board):
+    async def one(entered, other_left=None):
+        async with Session(board, ReplayProvider([])) as session:
+            entered.set()
+            if other_left:
+                await other_left.wait()
+                spec = ProcessSpec(("true",), cwd=session.ctx.cwd)
+                child = await session.ctx.processes.start(spec)
+                assert (await child.wait()).code == 0
+
+    first, second, left = anyio.Event(), anyio.Event(), anyio.Event()
+
+    async def short():
+        await first.wait()
+        await one(second)
+        left.set()
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(one, first, left)
+        group.start_soon(short)
+
+
+def test_a_session_that_is_open_elsewhere_is_not_written_to(tmp_path):
+    path = tmp_path / "abc.jsonl"
+    first = Transcript(path)
+    with pytest.raises(PegboardError, match="The session abc is open elsewhere"):
+        Transcript(path)
+    first.close()
+    Transcript(path).close()
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "[]",
+        "7",
+        '{"no": "type"}',
+        '{"type":"user"}',
+        '{"type":"user","content":[7]}',
+        '{"type":"block","block":{"type":"tool_use"}}',
+        '{"type":"result","block":{"type":"tool_result"}}',
+        '{"type":"change","mode":"everything"}',
+        '{"type":"change","cwd":7}',
+        "[" * 100_000,
+    ],
+)
+def test_a_forged_line_of_a_transcript_is_named(tmp_path, line):
+    path = tmp_path / "t.jsonl"
+    path.write_text(f'{{"type":"user","content":[]}}\n{line}\n')
+    with pytest.raises(PegboardError, match=r"t\.jsonl:2: .* cannot be resumed"):
+        restore(path)
+
+
+def test_a_discarded_answer_leaves_what_was_said_before_a_pause(tmp_path):
+    path = tmp_path / "t.jsonl"
+    transcript = Transcript(path)
+    transcript.write("user", content=[text("go")])
+    transcript.write("block", block=text("kept"))
+    transcript.write("block", block=text("dropped"))
+    transcript.write("discarded", reason="cut", blocks=1)
+    transcript.close()
+    assert restore(path)[0][1]["content"] == [text("kept")]
+
+
+async def test_a_full_disk_ends_the_transcript_and_not_the_conversation(watching, board, tmp_path):
+    provider = ReplayProvider([turn(use("Echo", "a", text="hi")), turn(text("done"))])
+    transcript = Transcript(tmp_path / "t.jsonl")
+    full = os.open("/dev/full", os.O_WRONLY)
+    os.dup2(full, transcript._file.fileno())
+    os.close(full)
+    async with Session(board, provider, transcript=transcript) as session:
+        assert (await session.run("go")).text == "done"
+    assert [data["message"] for data in watching.of("notice")] == [
+        "The conversation is no longer kept: No space left on device."
+    ]

@@ -38,7 +38,7 @@ def world(tmp_path):
 def test_the_strongest_layer_wins_and_is_named(world):
     for layer in ("user", "project", "local", "managed"):
         world.write(layer, {"strict": layer == "managed"})
-    settings = world.load({"PEGBOARD_STRICT": "0"}, cli={"strict": False})
+    settings = world.load({"PEGBOARD_STRICT": "0"}, cli={"strict": False}, trusted=True)
     assert settings.get("strict") is True
     row = next(row for row in settings.explain() if row["key"] == "strict")
     assert row["layer"] == "managed"
@@ -163,3 +163,62 @@ def test_managed_parts_are_read_in_order(world):
 
 def test_every_setting_has_a_sentence_about_it():
     assert all(key.doc.endswith(".") for key in KEYS.values())
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('{"maxTurns": ' + "1" * 5000 + "}", "A number has too many digits."),
+        ('{"timeouts": {"*": Infinity}}', "Infinity is not a number in JSON."),
+        ('{"permissions": ["Bash"]}', 'permissions must be an object, got ["Bash"].'),
+        ('{"permissions.deny": ["Bash"], "permissions": {"deny": []}}', "permissions.deny stands twice"),
+        ("{" + ",".join(f'"k{i}": 1' for i in range(100_000)) + ', "k99999": 1}', "The key 'k99999' stands twice"),
+        (" " * 4_000_001, "it is longer than 4000000 bytes"),
+    ],
+    ids=["digits", "constant", "group", "dotted twin", "late twin", "too long"],
+)
+def test_a_hostile_file_is_a_problem_and_takes_no_time(world, text, said):
+    path = world.write("project", text)
+    (problem,) = world.load().problems
+    assert str(problem).startswith(str(path))
+    assert said in str(problem)
+
+
+def test_a_variable_with_too_many_digits_is_a_problem(world):
+    (problem,) = world.load({"PEGBOARD_MAX_TOOL_CONCURRENCY": "1" * 5000}).problems
+    assert "Expected a whole number" in str(problem)
+
+
+@pytest.mark.parametrize(
+    ("value", "key", "taken_for"),
+    [({"disable": "shell"}, "only", []), ({"only": "files"}, "only", []), ({"safeMode": "yes"}, "safeMode", True)],
+)
+def test_a_switch_that_makes_no_sense_narrows(world, value, key, taken_for):
+    world.write("user", value)
+    settings = world.load()
+    assert settings.problems
+    assert settings.get(key) == taken_for
+
+
+def test_a_variable_that_makes_no_sense_narrows(world):
+    assert world.load({"PEGBOARD_SAFE_MODE": "maybe"}).get("safeMode") is True
+
+
+def test_a_repository_cannot_lift_the_users_safe_mode(world):
+    world.write("user", {"safeMode": True})
+    world.write("project", {"safeMode": False})
+    assert world.load().get("safeMode") is True
+    assert world.load(trusted=True).get("safeMode") is False
+
+
+def test_a_home_that_is_a_link_or_ends_in_a_slash_is_still_no_project(world, tmp_path):
+    world.write("user", {"model": "mine"})
+    (tmp_path / "link").symlink_to(world.home)
+    below = world.home / "below"
+    below.mkdir()
+    for spelling in (f"{world.home}/", str(tmp_path / "link")):
+        for cwd in (below, world.home):
+            settings = world.load({"HOME": spelling}, cwd=cwd)
+            assert settings.root == str(cwd)
+            assert settings.get("model") == "mine"
+            assert not settings.notices

@@ -80,9 +80,8 @@ class Board:
             self._register(given, f"application:{number}", (2, "", str(number)))
         self.hooks = BoundHooks(self._manager, lambda name: self._ranks[name])
         own = [tool for register in self._application_tools() for tool in register()]
-        self._sources = Sources(
-            [Given("application", [*tools, *own]), *offered_sources(self.hooks, settings)]
-        )
+        sources, self._refused_sources = offered_sources(self.hooks.named("tool_sources"), settings)
+        self._sources = Sources([Given("application", [*tools, *own]), *sources])
         self.pool = Pool([])
         self.refresh()
 
@@ -152,7 +151,7 @@ class Board:
     def equip(self, ctx: Context) -> Context:
         """The context with every `wrap_process` around the processes that a call starts."""
         processes = ctx.services.processes
-        if not self.hooks.wrap_process or not isinstance(processes, LocalProcesses):
+        if not self.hooks.wrap_process or processes is None:
             return ctx
 
         async def wrap(spec: ProcessSpec) -> ProcessSpec:
@@ -184,6 +183,7 @@ class Board:
             env=self.env,
             version=self.pool.version + 1,
         )
+        self.pool.notices += self._refused_sources
         self.pool.notices += problems(Compiled.of(self.settings), self.pool.known_names)
         if self.settings.get("strict", False):
             require_binaries(self.pool)

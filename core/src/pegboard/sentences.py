@@ -73,4 +73,4 @@ def _where(loc: tuple[int | str, ...]) -> str:
     text = ""
     for step in loc:
         text += f"[{step}]" if isinstance(step, int) else f".{step}" if text else str(step)
-    return text or "the input"
+    return text if loc else "the input"

@@ -218,6 +218,10 @@ OnBytes = Callable[[bytes], None]
 class Processes(Protocol):
     """Starts processes in their own session, with a scrubbed environment and capped output."""
 
+    def wrapped_by(self, wrap: Callable[[ProcessSpec], Awaitable[ProcessSpec]]) -> Processes:
+        """The same service, where everything that is started goes through `wrap` first: a sandbox depends on it."""
+        ...
+
     async def start(
         self, spec: ProcessSpec, *, on_output: OnBytes | None = None, on_error: OnBytes | None = None
     ) -> Process:

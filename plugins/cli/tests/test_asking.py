@@ -4,6 +4,7 @@ import json
 import os
 import pty
 import select
+import signal
 import subprocess
 import sys
 import termios
@@ -290,3 +291,58 @@ def test_always_for_a_compound_command_is_a_rule_for_each_part(world):
     assert terminal.end()[0] == 0
     assert world.quietly("call", "Bash", "command=touch two").returncode == 0
     assert world.quietly("call", "Bash", "command=touch three").returncode == 3
+
+
+SLOW = {"type": "tool_use", "name": "Bash", "input": {"command": "sleep 60; touch made"}}
+
+
+def script(world, *turns):
+    path = world.home / "script.jsonl"
+    path.write_text("".join(json.dumps({"content": [block]}) + "\n" for block in turns))
+    return str(path)
+
+
+def said(words):
+    return {"type": "text", "text": words}
+
+
+def test_one_ctrl_c_at_a_question_ends_the_run_and_leaves_no_reader_behind(world):
+    terminal = Terminal(["run", "--replay", script(world, SLOW), "Go"], world.work, world.env)
+    terminal.until("Run it? [y/a/N/m] ")
+    terminal.process.send_signal(signal.SIGINT)
+    terminal.until("stopped (interrupted)")
+    code, _ = terminal.end()
+    assert code == 130
+
+
+def test_the_line_after_an_interrupted_question_is_the_next_prompt(world):
+    played = script(world, SLOW, said("I heard you."))
+    terminal = Terminal(["run", "--replay", played], world.work, world.env)
+    terminal.until("> ")
+    terminal.type("Go")
+    terminal.until("Run it? [y/a/N/m] ")
+    terminal.process.send_signal(signal.SIGINT)
+    terminal.until("stopped (interrupted)")
+    terminal.until("> ")
+    terminal.type("a")
+    terminal.until("> ")
+    terminal.process.send_signal(signal.SIGINT)
+    code, output = terminal.end()
+    assert (code, output) == (130, "I heard you.\n")
+    assert not world.local.exists()
+
+
+def test_ctrl_c_interrupts_each_prompt_of_a_conversation_anew(world):
+    played = script(world, SLOW, SLOW, said("Third."))
+    terminal = Terminal(["run", "--replay", played, "--allow", "Bash"], world.work, world.env)
+    for _ in range(2):
+        terminal.until("> ")
+        terminal.type("Go")
+        time.sleep(1)
+        terminal.process.send_signal(signal.SIGINT)
+        terminal.until("stopped (interrupted)")
+    terminal.until("> ")
+    terminal.type("And now?")
+    terminal.until("> ")
+    os.write(terminal.leader, b"\x04")
+    assert terminal.end() == (0, "Third.\n")

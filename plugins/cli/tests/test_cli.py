@@ -257,3 +257,120 @@ def test_a_terminal_gets_colour_and_no_control_characters(tmp_path, home, note):
     assert "\\x1b[31mred\\x07" in shown
     os.close(leader)
     os.close(follower)
+
+
+@pytest.mark.parametrize("words", [["tools", "--json"], ["settings"], ["doctor"], ["--help"]])
+def test_a_command_without_standard_streams_does_its_work(home, words):
+    line = " ".join([sys.executable, "-m", "pegboard_cli", *words])
+    env = {**os.environ, "HOME": str(home)}
+    done = subprocess.run(["bash", "-c", f"{line} <&- >&-"], capture_output=True, text=True, env=env, cwd=home)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_closed_stdin_is_an_empty_input(home):
+    line = f"{sys.executable} -m pegboard_cli call Read - <&-"
+    env = {**os.environ, "HOME": str(home)}
+    done = subprocess.run(["bash", "-c", line], capture_output=True, text=True, env=env, cwd=home)
+    assert done.returncode == 2
+    assert "not valid JSON" in done.stderr
+
+
+def test_an_output_that_cannot_spell_everything_shows_escapes(pegboard, note):
+    note.write_text("\u2014\n", encoding="utf-8")
+    done = pegboard("call", "Read", f"file_path={note}", env={"PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"})
+    assert (done.returncode, done.stdout) == (0, "1\t\\u2014\n")
+
+
+def test_bytes_that_are_no_text_are_not_blamed_on_the_tool(pegboard):
+    done = pegboard("call", "Read", b'{"file_path": "\xff"}')
+    assert "There is no file" in done.stderr
+    assert "bug" not in done.stderr
+
+
+def test_a_broken_file_is_complained_about_once(pegboard, home):
+    (home / ".pegboard").mkdir()
+    (home / ".pegboard/settings.json").write_text("{")
+    assert pegboard("call", "Read", "file_path=x").stderr.count("not valid JSON") == 1
+
+
+def test_an_odd_width_of_the_terminal_is_no_accident(pegboard):
+    assert pegboard("tools", "--help", env={"COLUMNS": "\u00b2"}).returncode == 0
+
+
+def test_a_key_without_letters_is_named_as_it_is(pegboard):
+    assert "Read has no argument ''" in pegboard("call", "Read", '{"": 1}').stderr
+
+
+def test_what_a_repository_wrote_cannot_steer_the_terminal(pegboard, tmp_path):
+    folder = tmp_path / "work" / ".pegboard"
+    folder.mkdir()
+    (folder / "settings.json").write_text(json.dumps({"permissions": {"deny": ["Foo\x1b]0;owned\x07"]}}))
+    done = pegboard("run", "--replay", played(tmp_path, {"type": "text", "text": "done"}), "Go")
+    assert "owned" in done.stderr
+    assert "\x1b" not in done.stderr
+
+
+def played(tmp_path, *blocks):
+    path = tmp_path / "script.jsonl"
+    path.write_text("".join(json.dumps({"content": [block]}) + "\n" for block in blocks))
+    return str(path)
+
+
+def used(name, **given):
+    return {"type": "tool_use", "name": name, "input": given}
+
+
+def test_an_option_is_stronger_than_a_recorded_mode_and_a_recorded_folder_may_be_gone(pegboard, tmp_path, home):
+    place = home / ".local/state/pegboard/transcripts"
+    place.mkdir(parents=True)
+    change = {"type": "change", "cwd": str(tmp_path / "gone"), "mode": "acceptEdits", "loaded_tools": []}
+    (place / "abc.jsonl").write_text(json.dumps(change) + "\n")
+    write = used("Write", file_path="made.txt", content="x")
+    script = played(tmp_path, write, {"type": "text", "text": "done"})
+    kept = tmp_path / "work" / "made.txt"
+    done = pegboard("run", "--replay", script, "--resume", "abc", "--permission-mode", "plan", "Go")
+    assert (done.returncode, done.stdout, kept.exists()) == (0, "done\n", False)
+    assert "the mode plan" in done.stderr
+    done = pegboard("run", "--replay", script, "--resume", "abc", "Go")
+    assert (done.returncode, kept.exists()) == (0, True)
+
+
+def test_a_killed_session_is_resumed_with_its_calls_answered_and_only_by_one(pegboard, tmp_path, home):
+    slow = used("Bash", command="sleep 20")  # It outlives the kill, but not for long.
+    clean = {k: v for k, v in os.environ.items() if not k.startswith(("PEGBOARD_", "XDG_"))}
+    command = [sys.executable, "-m", "pegboard_cli", "run", "--allow", "Bash", "--output-format", "stream-json"]
+    with subprocess.Popen(
+        [*command, "--replay", played(tmp_path, slow), "Go"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        env={**clean, "HOME": str(home)},
+        cwd=tmp_path / "work",
+        text=True,
+    ) as run:
+        assert run.stdout
+        next(line for line in run.stdout if json.loads(line)["type"] == "decided")
+        after = played(tmp_path, {"type": "text", "text": "I see."})
+        second = pegboard("run", "--replay", after, "--resume", "--output-format", "json", "Now?")
+        assert second.returncode == 1
+        assert "is open elsewhere" in second.stderr
+        run.kill()
+    done = pegboard("run", "--replay", after, "--resume", "Now?")
+    assert (done.returncode, done.stdout) == (0, "I see.\n")
+    [row] = json.loads(pegboard("sessions", "--json").stdout)
+    messages = json.loads(pegboard("sessions", "show", row["id"], "--json").stdout)
+    assert [message["role"] for message in messages] == ["user", "assistant", "user", "assistant"]
+    assert "was interrupted before it had a result" in messages[2]["content"][0]["content"][0]["text"]
+
+
+def test_a_session_that_is_not_there_is_one_sentence(pegboard, tmp_path):
+    done = pegboard("run", "--replay", played(tmp_path, {"type": "text", "text": "done"}), "--resume", "abc", "Go")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith("pegboard: Nothing to resume: ")
+
+
+def test_where_nothing_can_be_kept_a_session_runs_all_the_same(pegboard, tmp_path, home):
+    (home / "state").write_text("a file where the folder should be")
+    script = played(tmp_path, {"type": "text", "text": "done"})
+    done = pegboard("run", "--replay", script, "Go", env={"XDG_STATE_HOME": str(home / "state")})
+    assert (done.returncode, done.stdout) == (0, "done\n")
+    assert "The conversation is not kept" in done.stderr

@@ -44,6 +44,10 @@ class BoundHooks:
             except Exception:
                 log.exception("an observer failed on %s", kind)
 
+    def named(self, hook: str) -> list[tuple[str, Implementation]]:
+        """The implementations of a hook, each with the name of its plugin, for where one failure must have a name."""
+        return [(plugin, function) for plugin, _, function in self._bound[hook]]
+
     def without(self, left_out: Callable[[object, str], bool]) -> tuple[BoundHooks, list[tuple[str, str]]]:
         """The same hooks without some hooks of some plugins, and what was left out: pairs of plugin and hook."""
         rest: BoundHooks = object.__new__(BoundHooks)

@@ -175,7 +175,12 @@ async def _after(
     call: Call, tool: Tool[Any, Any], args: Input, value: Any, ms: float, ctx: Context, hooks: BoundHooks, heard: Heard
 ) -> Any:
     for hook in hooks.after_call:
-        said: After | None = await settled(hook(tool, call, args, value, ms, ctx))
+        try:
+            said: After | None = await settled(hook(tool, call, args, value, ms, ctx))
+        except Exception as error:  # It may have been there to hide something, so nothing is shown.
+            log.exception("an after_call hook failed")
+            reason = f"{tool.name} ran, but its result is withheld: an after_call hook failed: {type(error).__name__}."
+            raise ToolError(reason, code="internal") from error
         if said is not None:
             value = fitting(tool, said.value, "An after_call hook") if said.replaces else value
             heard.take(said.context, said.stop)

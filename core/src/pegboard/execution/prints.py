@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import sys
-from collections.abc import Generator
+from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
@@ -26,8 +26,12 @@ class _Router:
         if buffer is None:
             return self.outside.write(text)  # type: ignore[no-any-return]
         if buffer.tell() < MOST:
-            buffer.write(text)
+            buffer.write(text[:MOST])
         return len(text)
+
+    def writelines(self, lines: Iterable[str]) -> None:
+        for line in lines:
+            self.write(line)
 
     def flush(self) -> None:
         if _mine.get() is None:

@@ -77,4 +77,4 @@ def owner_of(name: str) -> tuple[str, str] | None:
 
 def normalise(dist: str) -> str:
     """Distribution names compare without regard to case and to the choice of `-`, `_` and `.`."""
-    return dist.lower().replace("_", "-").replace(".", "-")
+    return "-".join(part for part in dist.lower().replace("_", "-").replace(".", "-").split("-") if part)

@@ -10,7 +10,7 @@ from pegboard.plugins.builtin import OWNERS, is_builtin, normalise
 from pegboard.plugins.features import Features
 from pegboard.pool.conflicts import settle
 from pegboard.pool.entries import Absent, Entry, Pool
-from pegboard.settings.layers import Notice, Settings
+from pegboard.settings.layers import FROM_REPOSITORY, ORDER, Layer, Notice, Settings
 from pegboard.settings.rules import bare_name, name_matches
 
 TYPE_CHECKING = False
@@ -124,22 +124,42 @@ def find_binary(name: str, env: Mapping[str, str]) -> str | None:
 
 
 def _session(settings: Settings) -> Callable[[Entry], tuple[str, str] | None]:
-    available, excluded = settings.get("availableTools"), settings.get("excludedTools", [])
+    available = _deciding(settings)
+    excluded = [
+        (word, layer.source_of("excludedTools"))
+        for word, layer in settings.items("excludedTools")
+        if not any(_overrules(chooser, layer, settings) for chooser in available)
+    ]
 
     def keep(entry: Entry) -> tuple[str, str] | None:
         names = {entry.name, *entry.record["aliases"]}
-        if available is not None:
-            if names.isdisjoint(available):
-                source = settings.holders("availableTools")[0].source_of("availableTools")
-                return "session", f"{entry.name} is not in availableTools of {source}."
-        elif hit := names.intersection(excluded):
-            source = next(
-                layer.source_of("excludedTools") for word, layer in settings.items("excludedTools") if word in hit
-            )
-            return "session", f"{entry.name} is in excludedTools of {source}."
+        for layer in available:
+            if names.isdisjoint(layer.values["availableTools"]):
+                return "session", f"{entry.name} is not in availableTools of {layer.source_of('availableTools')}."
+        for word, source in excluded:
+            if word in names:
+                return "session", f"{entry.name} is in excludedTools of {source}."
         return None
 
     return keep
+
+
+def _deciding(settings: Settings) -> list[Layer]:
+    """The layers whose availableTools count: the strongest; under a repository nobody trusts, the next one as well."""
+    deciding = []
+    for layer in settings.holders("availableTools"):
+        deciding.append(layer)
+        if settings.trusted or layer.name not in FROM_REPOSITORY:
+            break
+    return deciding
+
+
+def _overrules(chooser: Layer, other: Layer, settings: Settings) -> bool:
+    """Whether a list of available tools makes another layer's exclusions moot; a mere clone never does."""
+    if chooser.name == other.name:
+        return True
+    free = settings.trusted or chooser.name not in FROM_REPOSITORY
+    return free and ORDER.index(chooser.name) < ORDER.index(other.name)
 
 
 def _not_denied(settings: Settings) -> Callable[[Entry], tuple[str, str] | None]:

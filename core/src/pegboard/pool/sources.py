@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from pegboard.contract import Tool
@@ -12,6 +12,7 @@ from pegboard.plugins.builtin import RESERVED
 from pegboard.plugins.loader import check_tool
 from pegboard.plugins.scan import describe_tool
 from pegboard.pool.entries import Entry
+from pegboard.settings.layers import Notice, Settings
 
 
 class Given:
@@ -27,6 +28,28 @@ class Given:
     def tools(self) -> Sequence[Tool[Any, Any]]:
         """The tools."""
         return self._tools
+
+
+def offered_sources(
+    hooks: Iterable[tuple[str, Callable[..., Any]]], settings: Settings
+) -> tuple[list[ToolSource], list[Notice]]:
+    """Every source that plugins bring. One that fails to bring its own loses nobody else's; in strict mode it stops."""
+    sources: list[ToolSource] = []
+    notices = []
+    for plugin, hook in hooks:
+        try:
+            brought = list(hook(settings))
+            for source in brought:
+                if not isinstance(source.name, str):
+                    raise TypeError(f"the name of a source must be text, got {source.name!r}")
+        except (Exception, SystemExit) as error:
+            reason = f"tool_sources failed, so its tools are not here: {type(error).__name__}: {error}"
+            if settings.get("strict", False):
+                raise PluginError(f"{plugin}: {reason}", kind="sources-error") from error
+            notices.append(Notice(plugin, reason))
+        else:
+            sources += brought
+    return sources, notices
 
 
 class Sources:

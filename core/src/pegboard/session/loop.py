@@ -131,7 +131,10 @@ class Session:
             processes = await self._exits.enter_async_context(processes.apart())
         background = services.background or await self._exits.enter_async_context(LocalBackground())
         model = services.model or ProviderModel(self.provider, self.model)
-        return replace(services, processes=processes, background=background, model=model, agents=self._children)
+        files = services.files if self.parent or services.files is None else services.files.fork()
+        return replace(
+            services, files=files, processes=processes, background=background, model=model, agents=self._children
+        )
 
     async def run(self, prompt: str | Sequence[JSON]) -> Outcome:
         """Answer one prompt. Raises `ProviderError` when the model cannot be asked; the conversation stays usable."""
@@ -151,6 +154,7 @@ class Session:
             return self._stop("", "interrupted", 0)
         if refusal:
             return self._stop(refusal, "blocked", 0)
+        self._write("prompt", text=text_of(content))
         self._tell([*self._context, *self._children.news(), *content, *more])
         self._context = []
         for number in range(1, self.max_turns + 1):
@@ -206,7 +210,7 @@ class Session:
     def resume(self, messages: Sequence[dict[str, Any]], ctx: Context) -> None:
         """Go on with an earlier conversation."""
         self.messages = list(messages)
-        self._call_ids = {id for message in messages for id in call_ids(message["content"])}
+        self._call_ids = {found for message in messages for found in call_ids(message["content"])}
         self.ctx = replace(ctx, session_id=self.id)
 
     async def _take_turn(self) -> tuple[Assembler, list[Result]]:

@@ -75,9 +75,7 @@ def read(path: Path) -> Iterator[dict[str, Any]]:
                 f"{path}:{number}: this line is not valid JSON. The transcript cannot be resumed."
             ) from None
         if not _is_entry(entry):
-            raise PegboardError(
-                f"{path}:{number}: this is no line of a transcript. The transcript cannot be resumed."
-            )
+            raise PegboardError(f"{path}:{number}: this is no line of a transcript. The transcript cannot be resumed.")
         yield entry
 
 

@@ -36,7 +36,9 @@ KEYS = {
         'Who owns a contested name: {"Read": "acme-files"} gives the tool Read to the distribution acme-files.',
         needs_trust=True,
     ),
-    "strict": Key("bool", "first", "Stop at the first plugin that fails to load.", variable="PEGBOARD_STRICT"),
+    "strict": Key(
+        "bool", "first", "Stop at the first plugin that fails to load.", variable="PEGBOARD_STRICT", needs_trust=True
+    ),
     "safeMode": Key(
         "bool",
         "first",
@@ -48,9 +50,13 @@ KEYS = {
         "first",
         "How many calls of a turn run at once; the default is 10.",
         variable="PEGBOARD_MAX_TOOL_CONCURRENCY",
+        needs_trust=True,
     ),
     "errorCascade": Key(
-        "bool", "first", "Whether a failed command cancels the calls after it in the same turn; the default is true."
+        "bool",
+        "first",
+        "Whether a failed command cancels the calls after it in the same turn; the default is true.",
+        needs_trust=True,
     ),
     "eager": Key(
         "safe|all",
@@ -58,15 +64,27 @@ KEYS = {
         "What starts while the model still writes: safe (calls that only read, the default) or all.",
         needs_trust=True,
     ),
-    "timeouts": Key("seconds", "merge", 'Seconds a call may take, by tool, family or "*".'),
-    "idleTimeouts": Key("seconds", "merge", 'Seconds without a sign of life that stop a call, by tool, family or "*".'),
-    "resultBudgetChars": Key(
-        "count", "first", "How many characters the results of one turn may add; the default is 200000."
+    "timeouts": Key("seconds", "merge", 'Seconds a call may take, by tool, family or "*".', needs_trust=True),
+    "idleTimeouts": Key(
+        "seconds", "merge", 'Seconds without a sign of life that stop a call, by tool, family or "*".', needs_trust=True
     ),
-    "resultRetentionDays": Key("count", "first", "How many days saved results are kept; the default is 30."),
-    "sessionRetentionDays": Key("count", "first", "How many days transcripts are kept; the default is 30."),
+    "resultBudgetChars": Key(
+        "count",
+        "first",
+        "How many characters the results of one turn may add; the default is 200000.",
+        needs_trust=True,
+    ),
+    "resultRetentionDays": Key(
+        "count", "first", "How many days saved results are kept; the default is 30.", needs_trust=True
+    ),
+    "sessionRetentionDays": Key(
+        "count", "first", "How many days transcripts are kept; the default is 30.", needs_trust=True
+    ),
     "read.maxTokens": Key(
-        "count", "first", "How many tokens of a file one Read may show, as estimated; the default is 25000."
+        "count",
+        "first",
+        "How many tokens of a file one Read may show, as estimated; the default is 25000.",
+        needs_trust=True,
     ),
     "edit.knowledge": Key(
         "strict|match",
@@ -93,7 +111,9 @@ KEYS = {
         "What Write does about lines that stand for left-out text when it replaces a file; the default is refuse.",
         needs_trust=True,
     ),
-    "write.maxBytes": Key("count", "first", "How many bytes Write may write at once; the default is 10000000."),
+    "write.maxBytes": Key(
+        "count", "first", "How many bytes Write may write at once; the default is 10000000.", needs_trust=True
+    ),
     "model": Key("string", "first", "The model to ask.", needs_trust=True),
     "provider": Key("string", "first", "The provider to use; the default is anthropic.", needs_trust=True),
     "anthropic.client": Key(
@@ -112,9 +132,11 @@ KEYS = {
         "count", "first", "Seconds after which Grep and Glob return what they have; the default is 20, under WSL 60."
     ),
     "search.hidden": Key("bool", "first", "Whether Grep and Glob see hidden files; the default is true."),
-    "maxTurns": Key("count", "first", "How many requests one prompt may take; the default is 200."),
+    "maxTurns": Key("count", "first", "How many requests one prompt may take; the default is 200.", needs_trust=True),
     "classifier.model": Key("string", "first", "The model that judges calls in the mode auto.", needs_trust=True),
-    "classifier.seconds": Key("count", "first", "How long the classifier may take; the default is 20."),
+    "classifier.seconds": Key(
+        "count", "first", "How long the classifier may take; the default is 20.", needs_trust=True
+    ),
     "agents.maxDepth": Key("count", "first", "How deep agents may be nested; the default is 3.", needs_trust=True),
     "agents.maxConcurrent": Key(
         "count", "first", "How many agents of a session may be at work at once; the default is 20.", needs_trust=True
@@ -135,6 +157,7 @@ KEYS = {
         "strings",
         "intersect",
         "The only models that agents may ask; for others the parent's is used, with a warning. Every layer narrows.",
+        needs_trust=True,
     ),
     "agents.modelAliases": Key(
         "map", "merge", 'What short names of models mean: {"small": "claude-haiku-5"}.', needs_trust=True
@@ -189,8 +212,75 @@ KEYS = {
         "Whether each decision is noted in the audit log; the default is true.",
         needs_trust=True,
     ),
+    "bash.defaultTimeoutMs": Key(
+        "count", "first", "Milliseconds that a command may take; the default is 120000.", needs_trust=True
+    ),
+    "bash.maxTimeoutMs": Key(
+        "count",
+        "first",
+        "The most milliseconds that a model may allow a command; the default is 600000.",
+        needs_trust=True,
+    ),
+    "bash.onTimeout": Key(
+        "kill|background",
+        "first",
+        "Whether a command that takes too long is ended or goes on in the background; the default is kill.",
+        needs_trust=True,
+    ),
+    "bash.maxOutputBytes": Key(
+        "count",
+        "first",
+        "A command that writes more bytes than this is ended; the default is 5000000000.",
+        needs_trust=True,
+    ),
+    "bash.keepDirectory": Key(
+        "bool", "first", "Whether a command starts where the last one ended; the default is true."
+    ),
     "webfetch.cacheSeconds": Key("count", "first", "Seconds that a fetched page is kept; the default is 900."),
     "webfetch.userAgent": Key("string", "first", "The User-Agent that WebFetch sends.", needs_trust=True),
+    "sandbox.enabled": Key(
+        "bool", "first", "Whether processes that tools start run in a sandbox; the default is false.", needs_trust=True
+    ),
+    "sandbox.mechanism": Key(
+        "auto|bubblewrap|landlock",
+        "first",
+        "What the sandbox is made of: auto (the default) takes bubblewrap, or Landlock where that is missing.",
+        needs_trust=True,
+    ),
+    "sandbox.failIfUnavailable": Key(
+        "bool",
+        "first",
+        "Whether nothing starts where the sandbox cannot be had; the default is true.",
+        needs_trust=True,
+    ),
+    "sandbox.network": Key(
+        "off|on|proxy",
+        "first",
+        "What sandboxed processes reach: nothing (off, the default), the hosts in allowedDomains (proxy), or all (on).",
+        needs_trust=True,
+    ),
+    "sandbox.allowedDomains": Key(
+        "strings",
+        "union",
+        "Hosts that sandboxed processes reach through the proxy, such as pypi.org or *.example.com; none by default.",
+        needs_trust=True,
+    ),
+    "sandbox.allowWrite": Key(
+        "strings",
+        "union",
+        "Further files and folders that sandboxed processes may change. A relative path starts at the project.",
+        needs_trust=True,
+    ),
+    "sandbox.denyWrite": Key(
+        "strings", "union", "Files and folders that sandboxed processes may not change, wherever they are."
+    ),
+    "sandbox.denyRead": Key("strings", "union", "Files and folders whose content sandboxed processes do not see."),
+    "sandbox.keepEnv": Key(
+        "strings",
+        "union",
+        "Further variables that sandboxed processes get, by name or pattern such as CI_*.",
+        needs_trust=True,
+    ),
 }
 """The table that `pegboard settings`, the reference and the check of unknown keys share."""
 

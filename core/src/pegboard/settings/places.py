@@ -23,7 +23,7 @@ BAKED = "pegboard_features.json"
 def home(env: Mapping[str, str]) -> str | None:
     """The home directory, or None where there is none to trust (unset or relative)."""
     place = env.get("HOME", "")
-    return place if os.path.isabs(place) else None
+    return os.path.normpath(place) if os.path.isabs(place) else None
 
 
 def cache_dir(env: Mapping[str, str]) -> str | None:
@@ -101,7 +101,8 @@ def project_root(cwd: str, env: Mapping[str, str]) -> str:
 
 
 def _nearest(folder: str, marks: tuple[str, ...], at_home: str | None) -> str | None:
-    while folder != at_home:
+    homes = (at_home, os.path.realpath(at_home)) if at_home else ()  # A home may be a link; folders come resolved.
+    while folder not in homes:
         if any(os.path.lexists(os.path.join(folder, name)) for name in marks):
             return folder
         parent = os.path.dirname(folder)

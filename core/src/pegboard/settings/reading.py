@@ -63,9 +63,11 @@ def load(
         reader.file("cli", os.path.abspath(settings_file), required=True)
     reader.environment(env)
     own = places.user_files(env)
+    at_home = [(os.path.realpath(path), compatible) for path, compatible in own]
     for name, layer in (("settings.local.json", "local"), ("settings.json", "project")):
         for path, compatible in zip(places.repository_files(root, name), (False, True), strict=True):
-            if (path, compatible) not in own:  # In the home directory itself these are the user's files, read below.
+            # In the home directory itself these are the user's files, read below.
+            if (os.path.realpath(path), compatible) not in at_home:
                 reader.file(layer, path, compatible=compatible)
     for path, compatible in own:
         reader.file("user", path, compatible=compatible)
@@ -172,6 +174,8 @@ class _Reader:
             said.add(key)
             if compatible and not (key in KEYS and key.startswith(COMPATIBLE_KEYS)):
                 continue
+            if compatible and key == "sandbox.network" and isinstance(value, dict):
+                continue  # The other host has an object here; without it the network stays off, which is stricter.
             if key in GROUPS and key not in KEYS:
                 self.problems.append(SettingsError(f"{key} must be an object, got {shown(value)}.", source=place))
             elif key not in KEYS:
@@ -181,7 +185,7 @@ class _Reader:
             elif wrong := misfit(key, value):
                 self.problems.append(SettingsError(wrong, source=place))
                 made.values.update(IN_DOUBT.get(key, {}))
-            elif KEYS[key].needs_trust and not free:
+            elif not free and (KEYS[key].needs_trust or (key == "safeMode" and value is False)):
                 self.withhold(key, place, value)
             elif key in OWNER_SWITCHES and layer not in OF_THE_OWNER:
                 self.notices.append(Notice(place, f"{key} is not used: only managed settings may set it."))

@@ -172,6 +172,8 @@ async def _facts(subject: Subject) -> None:
             try:
                 first = await settled(tool.facts(args, place.ctx))
                 second = await settled(tool.facts(args, place.ctx))
+            except ToolError:
+                continue  # A sentence for the model, before anybody is asked.
             except Exception as error:
                 raise BrokenPromiseError(f"facts fails for {given!r}: {type(error).__name__}: {error}") from None
             if not isinstance(first, Facts):

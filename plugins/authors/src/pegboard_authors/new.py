@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import logging
 import re
 import sys
 from pathlib import Path
@@ -104,6 +105,9 @@ def _bake(context: dict[str, str], output: str) -> int:
     from cookiecutter.exceptions import CookiecutterException  # type: ignore[import-untyped]
     from cookiecutter.main import cookiecutter  # type: ignore[import-untyped]
 
+    log = logging.getLogger("cookiecutter")  # It would log a refused name with a traceback.
+    log.addHandler(logging.NullHandler())
+    log.propagate = False
     try:
         made = cookiecutter(
             str(template()), no_input=True, extra_context=context, output_dir=output, default_config=True

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from pegboard_bash.bash import Bash, BashInput, BashOutput, register_tools
 
 if TYPE_CHECKING:
+    from pegboard_bash.codes import register_exit_codes
     from pegboard_bash.programs import Program, register_programs
     from pegboard_bash.repository import git_environment
     from pegboard_bash.understanding import Understanding, understand
@@ -18,6 +19,7 @@ __all__ = [
     "Program",
     "Understanding",
     "git_environment",
+    "register_exit_codes",
     "register_programs",
     "register_tools",
     "understand",
@@ -26,6 +28,7 @@ _HOMES = {
     "Program": "programs",
     "Understanding": "understanding",
     "git_environment": "repository",
+    "register_exit_codes": "codes",
     "register_programs": "programs",
     "understand": "understanding",
 }

@@ -2,110 +2,151 @@
 
 from __future__ import annotations
 
+import time
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict, Field
+from pydantic.alias_generators import to_camel
 
-from pegboard import Ask, Context, Decision, Facts, Input, ProcessSpec, Tool, ToolError, hookimpl
+from pegboard import Ask, Change, Context, Decision, Facts, Input, Output, Tool, hookimpl
 
 if TYPE_CHECKING:
     from pegboard_bash.understanding import Understanding
 
 DEFAULT_MS = 120_000
 LONGEST_MS = 600_000
-MAX_OUTPUT_BYTES = 500_000_000
 
 
 class BashInput(Input):
     command: str
     """The command."""
     timeout: Annotated[int, Field(ge=1)] | None = None
-    """Milliseconds until the command and all it started are ended; at most 600000."""
+    """Milliseconds until the command and all it started are ended; 120000 unless given, at most 600000."""
     description: str | None = None
     """What it does, in five to ten words."""
+    run_in_background: bool = False
+    """Start it and return at once with the id of a task. Nothing else that a command starts outlives the call."""
+    workdir: Path | None = None
+    """The folder to run in, for this command only. Without it, where the last command ended."""
 
 
 class BashOutput(BaseModel):
-    output: str
-    exit_code: int | None
+    """What a command did. Names are spelled as in `exitCode` wherever this becomes JSON."""
+
+    model_config = ConfigDict(alias_generator=to_camel, validate_by_name=True, serialize_by_alias=True)
+
+    stdout: str = ""
+    """Output and errors, in the order in which they were written, cleaned and within the limit."""
+    stderr: str = ""
+    """Remarks of the tool."""
+    exit_code: int | None = None
     signal: str = ""
+    interrupted: bool = False
+    timed_out_after_ms: int | None = None
+    background_task_id: str | None = None
+    return_code_interpretation: str | None = None
+    persisted_output_path: Path | None = None
+    """The file with the raw output, where the text is not all of it."""
+    persisted_output_size: int | None = None
+    stale_read_file_state_hint: str | None = None
+    cwd_after: Path | None = None
+    wall_ms: int = 0
 
 
 class Bash(Tool[BashInput, BashOutput]):
     """Run a command with bash. Output and errors come back together, in the order in which they were written.
 
-    Each command gets a fresh shell; nothing it starts outlives it. There is no terminal and no input.
-    A command that plainly only reads runs without a question: prefer literal words to variables and substitutions.
+    Each command gets a fresh shell: variables, functions and jobs (`%1`) are gone afterwards, only the working
+    directory is kept. Nothing that it starts outlives it; use run_in_background for servers and long work. There is no
+    terminal, no pager and no input, so editors and prompts do not work. A command that plainly only reads runs without
+    a question: prefer literal words to variables and substitutions.
     """
 
     search_hint = "run shell command execute terminal"
     requires_binaries = ("bash",)
     cascades = True
+    # Longer output is cut before it gets here; the rest is room for remarks.
+    max_result_chars = 40_000
+
+    _latest: tuple[BashInput, Path, Understanding] | None = None
+
+    def validate_input(self, args: BashInput, /) -> str | None:
+        # The parser takes 60 ms to load; listing tools must not pay for it. So in every method below.
+        from pegboard_bash.refusals import why_interactive
+
+        if "\0" in args.command:
+            return "The command holds a NUL character, which no program can be given. Write it as \\0 in printf."
+        return why_interactive(args.command)
 
     def facts(self, args: BashInput, ctx: Context, /) -> Facts:
-        return _understood(args.command, ctx).facts
+        understood = _understood(args, ctx)
+        self._latest = (args, ctx.cwd, understood)
+        facts = understood.facts
+        if not args.run_in_background:
+            return facts
+        reason = facts.reason or "It goes on in the background."
+        return replace(facts, read_only=False, concurrency_safe=False, reason=reason)
 
     def check_permission(self, args: BashInput, ctx: Context, /) -> Decision | None:
-        critical = _understood(args.command, ctx).critical
+        critical = self._judged(args, ctx).critical
         if not critical:
             return None
         reason = f"Bash would delete {critical}, and if the variable is empty that may be everything."
         return Ask(reason, layer="critical-path", matched=critical)
 
-    async def call(self, args: BashInput, ctx: Context, /) -> BashOutput:
-        milliseconds = min(args.timeout or DEFAULT_MS, LONGEST_MS)
-        spec = ProcessSpec(
-            argv=("bash", "-c", args.command),
-            cwd=ctx.cwd,
-            env=_environment(args.command, ctx),
-            writable=(ctx.cwd, *ctx.roots),
-            timeout=milliseconds / 1000,
-            max_output_bytes=MAX_OUTPUT_BYTES,
-        )
-        ended = await ctx.processes.run(spec, on_output=lambda data: ctx.report(_last_line(data)))
-        text = _text(ended.output)
-        if ended.timed_out:
-            raise ToolError(
-                f"The command timed out after {milliseconds / 1000:g} s and was ended.\n{text}", code="timeout"
-            )
-        if ended.code != 0:
-            how = f"exited with code {ended.code}" if ended.code is not None else f"was ended by {ended.signal}"
-            raise ToolError(f"The command {how}.\n{text}".rstrip(), code="internal", remedy="")
-        return BashOutput(output=text, exit_code=ended.code, signal=ended.signal)
+    async def call(self, args: BashInput, ctx: Context, /) -> BashOutput | Output[BashOutput]:
+        from pegboard_bash.calling import Calling
+
+        began = time.monotonic()
+        value = await Calling(args, ctx, self._judged(args, ctx)).value()
+        value.wall_ms = round((time.monotonic() - began) * 1000)
+        moved = value.cwd_after is not None and value.cwd_after != ctx.cwd
+        return Output(value, change=Change(cwd=value.cwd_after)) if moved else value
+
+    def _judged(self, args: BashInput, ctx: Context) -> Understanding:
+        """What the decision on this very call was about, if no other call came in between."""
+        latest = self._latest
+        return latest[2] if latest and latest[0] is args and latest[1] == ctx.cwd else _understood(args, ctx)
 
     def content(self, value: BashOutput, /) -> str:
-        return value.output or "(no output)"
+        remarks = [value.stderr, value.stale_read_file_state_hint or ""]
+        if value.return_code_interpretation:
+            remarks.insert(0, f"(exit code {value.exit_code}: {value.return_code_interpretation})")
+        said = value.stdout if value.stdout or any(remarks) else "(no output)"
+        return "\n".join(part for part in (said, *remarks) if part)
+
+    def user_facing_name(self, args: BashInput, /) -> str:
+        return "Bash in the background" if args.run_in_background else "Bash"
 
     def describe(self, args: BashInput, /) -> str:
-        return f"Run: {args.command}"
+        how = "Run in the background" if args.run_in_background else "Run"
+        where = f" (in {args.workdir})" if args.workdir else ""
+        return f"{how}: {args.command}{where}"
+
+    def preview(self, args: BashInput, ctx: Context, /) -> str | None:
+        facts = _understood(args, ctx).facts
+        lines = [args.description or "", facts.reason]
+        lines += [f"writes {path}" for path in facts.writes] + [f"deletes {path}" for path in facts.deletes]
+        return "\n".join(line for line in lines if line) or None
+
+    def render_use(self, args: BashInput, /) -> object | None:
+        from pegboard_bash.rendering import command
+
+        return command(args.command, args.description or "")
+
+    def render_result(self, value: BashOutput, /) -> object | None:
+        from pegboard_bash.rendering import text
+
+        return text(self.content(value))
 
 
-def _understood(command: str, ctx: Context) -> Understanding:
-    # The parser and the table take 60 ms to load; listing tools must not pay for them.
+def _understood(args: BashInput, ctx: Context) -> Understanding:
+    from pegboard_bash.directory import start_of
     from pegboard_bash.understanding import understand
 
-    return understand(command, ctx.cwd)
-
-
-def _environment(command: str, ctx: Context) -> dict[str, str]:
-    """What a command that only reads is given besides, so that git in it runs nothing of the repository's choosing."""
-    understood = _understood(command, ctx)
-    if not understood.facts.read_only:
-        return {}
-    # Loaded with the parser above, so this costs nothing here and nothing when listing.
-    from pegboard_bash.repository import git_environment
-
-    return git_environment() if "git" in understood.programs else {}
-
-
-def _last_line(data: bytes) -> str:
-    lines = data.decode(errors="replace").splitlines()
-    return lines[-1] if lines else ""
-
-
-def _text(path: Path | None) -> str:
-    return path.read_bytes().decode(errors="replace").rstrip("\n") if path else ""
+    return understand(args.command, start_of(args.workdir, ctx)[0])
 
 
 @hookimpl

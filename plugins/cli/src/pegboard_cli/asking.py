@@ -7,11 +7,10 @@ import sys
 import termios
 from typing import TYPE_CHECKING
 
-from anyio import to_thread
-
 from pegboard import Allow, Decision, Deny, Question, hookimpl
 from pegboard.errors import SettingsError
 from pegboard_cli.showing import lines_of, page, revealed
+from pegboard_cli.typed import Typed, with_a_person
 
 if TYPE_CHECKING:
     from pegboard.settings import Settings
@@ -42,18 +41,18 @@ class Answer:
         if self.view:
             self.view.pause()
         try:
-            return await to_thread.run_sync(self._ask, question, abandon_on_cancel=True)
+            return await with_a_person(lambda typed: self._ask(question, typed))
         finally:
             if self.view:
                 self.view.resume()
 
-    def _ask(self, question: Question) -> Decision:
+    def _ask(self, question: Question, typed: Typed) -> Decision:
         """Show the call as it will run and wait for a choice."""
         _forget_typed_ahead()
         colour = "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb"
-        shown = page(lines_of(question, colour=colour), sys.stderr, sys.stdin)
+        shown = page(lines_of(question, colour=colour), sys.stderr, typed)
         rules = question.rules if shown and self.settings is not None else ()
-        choice = _choose(rules)
+        choice = _choose(rules, typed)
         if choice == "y":
             return Allow("Approved at the terminal.", layer="ask")
         if choice == "a":
@@ -61,7 +60,7 @@ class Answer:
         if choice == "m":
             sys.stderr.write("What should the model know? ")
             sys.stderr.flush()
-            words = sys.stdin.readline().strip()
+            words = typed.readline().strip()
             return Deny(f"The user refused it and says: {words}" if words else "The user refused it.", layer="ask")
         return Deny("The user refused it.", layer="ask")
 
@@ -80,7 +79,7 @@ class Answer:
         return Allow("Approved at the terminal, with a rule.", layer="ask", rule=rules[0])
 
 
-def _choose(rules: tuple[str, ...]) -> str:
+def _choose(rules: tuple[str, ...], typed: Typed) -> str:
     """The person's choice: y, a, m or n. No answer and the end of input are no."""
     out = sys.stderr
     out.write("  y  yes, this once\n")
@@ -93,8 +92,7 @@ def _choose(rules: tuple[str, ...]) -> str:
     while True:
         out.write(f"Run it? [{keys}] ")
         out.flush()
-        line = sys.stdin.readline()
-        word = line.strip().lower()
+        word = typed.readline().strip().lower()
         if word in ("", "n", "no"):
             return "n"
         if word in ("y", "yes"):

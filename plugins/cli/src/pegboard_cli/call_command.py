@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from contextlib import redirect_stdout
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -33,13 +34,14 @@ def run(words: list[str]) -> int:
     parser.add_argument("arguments", nargs="*", metavar="JSON | key=value", help="its input")
     given = parser.parse_args(words)
     settings = options.settings_for(given)
-    options.warn(settings, settings.notices)
     settings.require_sound()
+    options.warn(settings, settings.notices)
     arguments = parse_arguments(given.arguments, parser)
 
     import anyio
 
     from pegboard import Board, Call
+    from pegboard.execution.prints import keep_stdout_clean
     from pegboard.permission.audit import Audit
     from pegboard.permission.modes import starting_mode
     from pegboard_cli.asking import Answer
@@ -49,9 +51,11 @@ def run(words: list[str]) -> int:
     mode, refusal = starting_mode(settings)
     if refusal:
         options.warn(settings, [refusal])
-    result = anyio.run(board.dispatch, Call("call", given.name, arguments), board.context(mode=mode))
+    with redirect_stdout(sys.stderr), keep_stdout_clean():  # What plugins print is noted or said, never mixed in.
+        result = anyio.run(board.dispatch, Call("call", given.name, arguments), board.context(mode=mode))
     if isinstance(arguments, dict):
-        result = replace(result, notes=())  # Typed as text on purpose: reading numbers out of it is no news.
+        typed = tuple(note for note in result.notes if note.startswith("printed: "))
+        result = replace(result, notes=typed)  # Typed as text on purpose: reading numbers out of it is no news.
     return present(result, as_json=given.json)
 
 
@@ -60,7 +64,7 @@ def parse_arguments(words: list[str], parser: Any) -> str | dict[str, Any]:
     if words == ["-"]:
         return sys.stdin.buffer.read().decode("utf-8", "replace")
     if len(words) == 1 and words[0].lstrip()[:1] in ("{", "["):
-        return words[0]
+        return words[0].encode("utf-8", "surrogateescape").decode("utf-8", "replace")
     made: dict[str, Any] = {}
     for word in words:
         key, equals, value = word.partition("=")
@@ -81,10 +85,10 @@ def present(result: Result, *, as_json: bool) -> int:
     if as_json:
         output.print_json(as_data(result))
     elif result.is_error:
-        sys.stderr.write(f"pegboard: {result.text}\n")
+        output.complain(result.text)
     else:
         for note in result.notes:
-            sys.stderr.write(f"pegboard: note: {note}\n")
+            output.complain(f"note: {note}")
         for block in as_data(result)["content"]:
             text = block.get("text") or f"[{block['type']}, {block['media_type']}, {block['bytes']} bytes]"
             sys.stdout.write(output.printable(text) + "\n")

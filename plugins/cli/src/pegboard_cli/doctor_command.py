@@ -124,6 +124,9 @@ def diagnoses(settings: Settings, plugins: list[dict[str, Any]]) -> list[dict[st
     for plugin in plugins:
         scanned = plugin["scan"]
         if scanned and scanned["state"] == "active" and "diagnose" in scanned["hooks"]:
-            said = load_plugin(plugin).plugin.diagnose(settings)
+            try:
+                said = [str(message) for message in load_plugin(plugin).plugin.diagnose(settings)]
+            except (Exception, SystemExit) as error:
+                said = [f"It could not examine itself: {type(error).__name__}: {error}"]
             found += [finding("warning", plugin["entry"], message) for message in said]
     return found

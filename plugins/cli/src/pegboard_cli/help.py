@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import sys
 
+from pegboard.errors import PegboardError
 from pegboard_cli.main import COMMANDS, OK, USAGE
+from pegboard_cli.output import visible
 
 EXAMPLES = """\
 examples:
@@ -22,7 +24,7 @@ def show_help() -> int:
     foreign = {command["name"]: f"from {command['dist']}" for command in foreign_commands()}
     both = {**foreign, **COMMANDS}
     width = max(map(len, both))
-    lines += [f"  {name:<{width}}  {what}" for name, what in both.items()]
+    lines += [f"  {visible(name):<{width}}  {visible(what)}" for name, what in both.items()]
     sys.stdout.write("\n".join([*lines, "", EXAMPLES]))
     return OK
 
@@ -59,4 +61,10 @@ def run_foreign(name: str, words: list[str]) -> int:
     from importlib import import_module
 
     module, _, attribute = owners[0]["value"].partition(":")
-    return int(getattr(import_module(module), attribute or "run")(words) or 0)
+    try:
+        return int(getattr(import_module(module), attribute or "run")(words) or 0)
+    except (PegboardError, OSError):
+        raise
+    except Exception as error:
+        reason = f"The command {name} of {owners[0]['dist']} failed: {type(error).__name__}: {error}."
+        raise PegboardError(f"{reason} Run it with --debug to see where.") from error

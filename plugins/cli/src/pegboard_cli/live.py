@@ -98,15 +98,10 @@ class LiveView(View):
         """The question is answered."""
         self.live.start()
 
-    def read_prompt(self) -> str | None:
-        """The next prompt of a conversation; None at its end."""
-        self.pause()
-        try:
-            sys.stdout.write("\x1b[1m>\x1b[0m ")
-            sys.stdout.flush()
-            return sys.stdin.readline() or None
-        finally:
-            self.resume()
+    def show_prompt(self) -> None:
+        """Say that it is the person's turn."""
+        sys.stdout.write("\x1b[1m>\x1b[0m ")
+        sys.stdout.flush()
 
     def _lift(self) -> None:
         if self.writing:

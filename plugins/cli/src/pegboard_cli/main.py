@@ -30,13 +30,23 @@ COMMANDS = {
 }
 
 
+WITH_A_BOARD = ("call", "run", "demo", "why", "doctor")
+"""Commands that run plugins, which may fail in many ways and write to the log."""
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run `pegboard`. Returns the exit code."""
     words = list(sys.argv[1:] if argv is None else argv)
     _leave_the_working_directory()
+    _mend_streams()
     debug = "--debug" in words or os.environ.get("PEGBOARD_DEBUG") == "1"
+    words = [word for word in words if word != "--debug"]
+    if not debug and words and words[0] in WITH_A_BOARD:
+        from pegboard_cli.logs import keep_short
+
+        keep_short()
     try:
-        return _run([word for word in words if word != "--debug"])
+        return _run(words)
     except KeyboardInterrupt:
         return INTERRUPTED
     except BrokenPipeError:
@@ -50,6 +60,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _complain(error, FAILED, debug)
     except OSError as error:
         return _complain(error, FAILED, debug)
+    except Exception as error:
+        return _complain(error, FAILED, debug, f"{type(error).__name__}: {error}. This is a bug; --debug shows where.")
 
 
 def _run(words: list[str]) -> int:
@@ -79,12 +91,22 @@ def _leave_the_working_directory() -> None:
     sys.path[:] = [place for place in sys.path if not is_here(place)]
 
 
-def _complain(error: BaseException, code: int, debug: bool) -> int:
+def _mend_streams() -> None:
+    """Started without standard streams, or with ones that cannot spell everything, a command must still do its work."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        stream = getattr(sys, name)
+        if stream is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115 - as long as the process
+        elif name == "stdout" and hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def _complain(error: BaseException, code: int, debug: bool, words: str = "") -> int:
     if debug:
         import traceback
 
         traceback.print_exception(error)
     from pegboard_cli.output import visible
 
-    sys.stderr.write(f"pegboard: {visible(str(error))}\n")
+    sys.stderr.write(f"pegboard: {visible(words or str(error))}\n")
     return code

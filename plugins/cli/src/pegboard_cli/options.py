@@ -38,7 +38,7 @@ def parser(name: str, what: str, examples: str) -> argparse.ArgumentParser:
 def _wide(prog: str) -> argparse.HelpFormatter:
     """A formatter that knows its width: left to itself it imports shutil (3 ms) for every option that is added."""
     columns = os.environ.get("COLUMNS", "")
-    return argparse.RawDescriptionHelpFormatter(prog, width=int(columns) - 2 if columns.isdigit() else 100)
+    return argparse.RawDescriptionHelpFormatter(prog, width=int(columns[:6]) - 2 if columns.isdecimal() else 100)
 
 
 def listing(made: argparse.ArgumentParser) -> None:

@@ -8,7 +8,7 @@ import sys
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from typing import Any
+    from typing import Any, TextIO
 
 STYLES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33"}
 
@@ -45,8 +45,14 @@ def visible(text: str) -> str:
     return "".join(c if c.isprintable() else "\ufffd" if c not in "\n\t\r" else " " for c in text)
 
 
-def printable(text: str) -> str:
-    """Text for this output: as it is in a pipe, with control characters made visible on a terminal."""
-    if not sys.stdout.isatty():
+def complain(text: str) -> None:
+    """A sentence on standard error; others may have had a hand in its words."""
+    if sys.stderr:
+        sys.stderr.write(f"pegboard: {printable(text, sys.stderr)}\n")
+
+
+def printable(text: str, stream: TextIO | None = None) -> str:
+    """Text for a stream: as it is in a pipe, with control characters made visible on a terminal."""
+    if not (stream or sys.stdout).isatty():
         return text
     return "".join(c if c.isprintable() or c in "\n\t" else f"\\x{ord(c):02x}" for c in text)

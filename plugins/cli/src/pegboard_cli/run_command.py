@@ -118,16 +118,21 @@ async def converse(given: argparse.Namespace, board: Board, view: View, prompt: 
     """Answer the prompt, or prompts until the person has had enough."""
     from anyio import create_task_group
 
-    from pegboard import ProviderError
+    from pegboard import PegboardError, ProviderError
 
+    failed: Exception | None = None
     async with create_task_group() as group:
         try:
             return await answer(given, board, view, prompt, group)
         except ProviderError as error:
             view.fail(str(error))
             return PROVIDER
+        except (PegboardError, OSError) as error:
+            failed = error  # Raised outside the group, which would wrap it.
         finally:
             group.cancel_scope.cancel()
+    if failed:
+        raise failed
     return INTERRUPTED
 
 
@@ -148,13 +153,17 @@ async def answer(given: argparse.Namespace, board: Board, view: View, prompt: st
 
 async def chat(session: Session, view: View) -> int:
     """Prompts from the terminal, until end of file."""
-    from anyio import to_thread
-
     from pegboard import ProviderError
+    from pegboard_cli.typed import Typed, with_a_person
 
     while True:
-        line = await to_thread.run_sync(view.read_prompt, abandon_on_cancel=True)
-        if line is None:
+        view.pause()
+        try:
+            view.show_prompt()
+            line = await with_a_person(Typed.readline)
+        finally:
+            view.resume()
+        if not line:
             return OK
         if line.strip():
             try:

@@ -95,15 +95,15 @@ def show_list(*, as_json: bool) -> int:
 
 def describe(path: Path) -> dict[str, Any]:
     """What a transcript is about."""
-    from pegboard.session.transcript import restore
+    from pegboard.session.transcript import read, restore
 
     try:
-        messages = restore(path)[0]
+        count = len(restore(path)[0])
+        prompt = next((str(entry.get("text", "")) for entry in read(path) if entry["type"] == "prompt"), "")
     except PegboardError as error:
-        messages = [{"role": "user", "content": [{"type": "text", "text": f"({error})"}]}]
-    prompts = [b["text"] for m in messages if m["role"] == "user" for b in m["content"] if b.get("type") == "text"]
+        count, prompt = 0, f"({error})"
     when = time.strftime("%Y-%m-%d %H:%M", time.localtime(path.stat().st_mtime))
-    return {"id": path.stem, "when": when, "messages": len(messages), "prompt": prompts[0] if prompts else ""}
+    return {"id": path.stem, "when": when, "messages": count, "prompt": prompt}
 
 
 def show(path: Path, *, as_json: bool) -> int:

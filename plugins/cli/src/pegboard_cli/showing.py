@@ -11,6 +11,7 @@ from typing import TextIO
 
 from pegboard import Question
 from pegboard_cli.output import STYLES
+from pegboard_cli.typed import Lines
 
 UNSEEN = frozenset("\u115f\u1160\u3164\uffa0\u2800\u034f\u17b4\u17b5")
 """Characters that count as letters or signs and show nothing."""
@@ -62,7 +63,7 @@ def styled(text: str, style: str, colour: bool) -> str:
     return f"\x1b[{STYLES[style]}m{text}\x1b[0m" if colour else text
 
 
-def page(lines: Iterable[str], out: TextIO, answers: TextIO) -> bool:
+def page(lines: Iterable[str], out: TextIO, answers: Lines) -> bool:
     """Show all lines, a screen at a time. False when the person did not want to see the rest."""
     height, width = _screen()
     left = height

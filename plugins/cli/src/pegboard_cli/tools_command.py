@@ -105,7 +105,7 @@ def show(pool: Pool, name: str, *, as_json: bool) -> int:
 
         known = any(gone.name == name for gone in pool.absent)
         hint = "" if known else did_you_mean(name, pool.names)
-        sys.stderr.write(f"pegboard: {name} is not on the board. {pool.why_absent(name)}{hint}\n")
+        output.complain(f"{name} is not on the board. {pool.why_absent(name)}{hint}")
         return USAGE
     definition = json.loads(entry.definition)
     if as_json:

@@ -101,11 +101,10 @@ class View:
         if outcome.stopped_by != "end":
             sys.stderr.write(f"pegboard: stopped ({outcome.stopped_by}) after {outcome.turns} turns\n")
 
-    def read_prompt(self) -> str | None:
-        """The next prompt of a conversation; None at its end."""
+    def show_prompt(self) -> None:
+        """Say that it is the person's turn."""
         sys.stderr.write("> ")
         sys.stderr.flush()
-        return sys.stdin.readline() or None
 
     def pause(self) -> None:
         """Make room for a question."""

@@ -1,0 +1,154 @@
+"""One call of Bash: what is made of its settings before, and of its end after."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pegboard import Context, ProcessSpec, ToolError
+from pegboard.services import ProcessExit, Task
+from pegboard_bash import bash
+from pegboard_bash.codes import ending, interpretation, kills_for_memory
+from pegboard_bash.directory import Followed, followed, next_start, roots, start_of
+from pegboard_bash.output import ON_FAILURE, ON_SUCCESS, PREVIEW, Shown, shown
+from pegboard_bash.refusals import SLEPT, may_go_on_in_background, sleeps_long
+from pegboard_bash.repository import git_environment
+from pegboard_bash.running import MAX_OUTPUT_BYTES, Limits, run, specification, start
+from pegboard_bash.shape import shape_of
+
+if TYPE_CHECKING:
+    from pegboard_bash.bash import BashInput, BashOutput
+    from pegboard_bash.understanding import Understanding
+
+
+class Calling:
+    """A call, with what is known of it."""
+
+    def __init__(self, args: BashInput, ctx: Context, understood: Understanding) -> None:
+        self.args, self.ctx, self.understood = args, ctx, understood
+        self.start, remark = start_of(args.workdir, ctx)
+        self.remarks = [remark] if remark else []
+        self.limits = self._limits()
+
+    async def value(self) -> BashOutput:
+        """What the command did; a `ToolError` when it failed."""
+        args, ctx = self.args, self.ctx
+        if args.run_in_background:
+            task = await start(self._specification(None), args.command, ctx)
+            return self._going_on(task, f"It runs in the background as {task.id}.")
+        carries = args.workdir is None and ctx.agent.depth == 0 and ctx.settings.get("bash.keepDirectory", True)
+        kills = kills_for_memory()
+        with followed(args.command, carries, ctx) as trail:
+            ended = await run(self._specification(trail), self.limits, args.command, ctx)
+            told = trail.told() if trail else None
+        if isinstance(ended, Task):
+            remark = f"It was not done after {self.limits.seconds:g} s and goes on in the background as {ended.id}."
+            value = self._going_on(ended, remark)
+            value.timed_out_after_ms = round(self.limits.seconds * 1000)
+            return value
+        # A folder that is gone is everybody's concern; where a shell went only concerns those who carry it.
+        cwd, remark = next_start(told, self.start, ctx) if carries else (None, "")
+        return self._ended(ended, cwd, remark, kills)
+
+    def _limits(self) -> Limits:
+        settings, args = self.ctx.settings, self.args
+        usual = settings.get("bash.defaultTimeoutMs", bash.DEFAULT_MS)
+        longest = max(usual, settings.get("bash.maxTimeoutMs", bash.LONGEST_MS))
+        if args.timeout and args.timeout > longest:
+            self.remarks.append(f"timeout was {args.timeout} and is at most {longest}; that was used.")
+        goes_on = (
+            settings.get("bash.onTimeout", "kill") == "background"
+            and self.ctx.services.background is not None
+            and may_go_on_in_background(args.command)
+        )
+        return Limits(min(args.timeout or usual, longest) / 1000, goes_on)
+
+    def _specification(self, trail: Followed | None) -> ProcessSpec:
+        env: dict[str, str] = {}
+        if self.understood.facts.read_only and "git" in self.understood.programs:
+            env |= git_environment()
+        writable = tuple(dict.fromkeys((self.start, *roots(self.ctx))))
+        if trail:
+            env["BASH_ENV"] = str(trail.script)
+            writable += (trail.folder,)
+        most = self.ctx.settings.get("bash.maxOutputBytes", MAX_OUTPUT_BYTES)
+        return specification(self.args.command, self.start, env, writable, most)
+
+    def _going_on(self, task: Task, remark: str) -> BashOutput:
+        how = "You are told when it ends; TaskOutput reads what it wrote so far, TaskStop ends it."
+        where = f" Its output is in {task.output}." if task.output else ""
+        self.remarks.append(f"{remark}{where} {how}")
+        return bash.BashOutput(
+            stderr="\n".join(self.remarks), background_task_id=task.id, persisted_output_path=task.output
+        )
+
+    def _ended(self, ended: ProcessExit, cwd: Path | None, remark: str, kills: int) -> BashOutput:
+        if sleeps_long(self.args.command):
+            self.remarks.append(SLEPT)
+        self._note_output(ended)
+        meaning = ""
+        if ended.code and not ended.timed_out and not ended.truncated:
+            meaning = interpretation(ended.code, shape_of(self.args.command), shown(ended.output, ON_FAILURE).text)
+        overflowed = ended.truncated and not ended.output_error
+        if (ended.code != 0 or ended.timed_out or overflowed) and not meaning:
+            raise self._failure(ended, cwd, kills)
+        if remark:
+            self.remarks.append(remark)
+        text = shown(ended.output, ON_SUCCESS, PREVIEW) if ended.output_bytes else Shown("")
+        kept = self._keep(text, ended.output)
+        return bash.BashOutput(
+            stdout=text.text,
+            stderr="\n".join(self.remarks),
+            exit_code=ended.code,
+            return_code_interpretation=meaning or None,
+            persisted_output_path=kept,
+            persisted_output_size=text.size if kept else None,
+            stale_read_file_state_hint=self._changed_files(),
+            cwd_after=self.ctx.cwd if self.args.workdir else cwd or self.start,
+        )
+
+    def _failure(self, ended: ProcessExit, cwd: Path | None, kills: int) -> ToolError:
+        text = shown(ended.output, ON_FAILURE)
+        self._keep(text, ended.output)
+        if cwd and self.start.is_dir():
+            self.remarks.append(f"Because it failed, the next command starts in {self.start} again.")
+        if hint := self._changed_files():
+            self.remarks.append(hint)
+        if ended.timed_out:
+            how, code = f"timed out after {self.limits.seconds:g} s and was ended", "timeout"
+        elif ended.truncated and not ended.output_error:
+            how, code = f"wrote more than {ended.output_bytes:,} bytes and was ended", "too_large"
+        else:
+            how, code = ending(ended.code, ended.signal, kills_for_memory() > kills), "internal"
+        parts = [f"The command {how}.", text.text, *self.remarks]
+        return ToolError("\n".join(part for part in parts if part), code=code, remedy="")
+
+    def _note_output(self, ended: ProcessExit) -> None:
+        if ended.output_error:
+            self.remarks.append(f"Not all of its output could be kept: {ended.output_error}.")
+
+    def _keep(self, text: Shown, path: Path | None) -> Path | None:
+        """The raw output stays where the text is not the whole of it; else the file has served its purpose."""
+        if path is None:
+            return None
+        if text.same:
+            with suppress(OSError):
+                path.unlink()
+            return None
+        if text.cut:
+            self.remarks.append(f"The whole output, {text.size:,} bytes, is in {path}.")
+        return path
+
+    def _changed_files(self) -> str | None:
+        """Files that this conversation has read and that the command has changed."""
+        files = self.ctx.services.files
+        if files is None:
+            return None
+        facts, stale = self.understood.facts, list[str]()
+        for path in (*facts.writes, *facts.deletes):
+            state = files.known(path)
+            if state and not (path.is_file() and files.is_current(path, state)):
+                files.forget(path)
+                stale.append(str(path))
+        return f"Changed by this command: {', '.join(stale)}. Read again before you edit." if stale else None
