@@ -14,6 +14,7 @@ import pegboard
 from pegboard.errors import CODES
 from pegboard.hookspecs import MAY_AWAIT, NAMES, Hooks
 from pegboard.settings import KEYS
+from pegboard_cli.help import foreign_commands
 from pegboard_cli.main import COMMANDS
 
 HERE = Path(__file__).parent / "reference"
@@ -72,7 +73,8 @@ def command_line() -> str:
         "· 2 usage, unknown tool, invalid input, broken settings · 3 denied, also an ask that nobody answers ",
         "· 4 ask (`why` only) · 5 provider failed · 130 interrupted.\n",
     ]
-    parts += [f"\n## pegboard {name}\n\n```text\n{run(name, '--help').strip()}\n```\n" for name in COMMANDS]
+    names = [*COMMANDS, *sorted({command["name"] for command in foreign_commands()})]
+    parts += [f"\n## pegboard {name}\n\n```text\n{run(name, '--help').strip()}\n```\n" for name in names]
     return "".join(parts)
 
 

@@ -30,11 +30,6 @@ def test_bash_ends_what_takes_too_long(bash):
     assert (result.code, result.text) == ("timeout", "The command timed out after 0.3 s and was ended.\nbegun")
 
 
-def test_bash_hides_the_secrets_of_the_host(bash, monkeypatch):
-    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-secret")
-    assert "sk-secret" not in bash("env").text
-
-
 def test_bash_asks_first(call_tool):
     assert call_tool("Bash", command="touch x").code == "permission_denied"
 

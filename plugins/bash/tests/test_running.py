@@ -120,7 +120,7 @@ def test_a_command_that_failed_says_that_the_directory_stays(in_turn, ctx):
 
 
 def test_following_leaves_no_trace_in_the_command(bash):
-    result = bash("cd . ; echo ${BASH_ENV-unset} $0 $#; bash -c 'trap -p'; nonsense_program")
+    result = bash("cd . ; echo ${BASH_ENV-unset} $0 $#; bash -c 'trap -p EXIT'; nonsense_program")
     assert result.text.splitlines()[1:] == ["unset bash 0", "bash: line 1: nonsense_program: command not found"]
 
 
