@@ -2,7 +2,7 @@
 
 project = "Pegboard"
 author = "The Pegboard maintainers"
-copyright = "2026, The Pegboard maintainers"
+project_copyright = "2026, The Pegboard maintainers"
 extensions = ["myst_parser"]
 html_theme = "furo"
 root_doc = "index"

@@ -262,7 +262,7 @@ KEYS = {
     "sandbox.allowedDomains": Key(
         "strings",
         "union",
-        "Hosts that sandboxed processes reach through the proxy, such as docs.python.org or *.example.com; none by default.",
+        "Hosts that sandboxed processes reach through the proxy, such as *.example.com; none by default.",
         needs_trust=True,
     ),
     "sandbox.allowWrite": Key(
