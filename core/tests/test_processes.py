@@ -333,7 +333,10 @@ async def test_a_started_process_keeps_to_its_timeout(processes, sh, tag):
 
 
 async def test_two_who_kill_the_same_process_both_return(processes, sh, tag):
-    started = await processes.start(sh("trap '' TERM; echo on; sleep 60 & sleep 60"))
+    trapped = anyio.Event()
+    spec = sh("trap '' TERM; echo on; sleep 60 & sleep 60")
+    started = await processes.start(spec, on_output=lambda data: trapped.set())
+    await trapped.wait()
     async with anyio.create_task_group() as group:
         group.start_soon(started.kill)
         group.start_soon(started.kill)
