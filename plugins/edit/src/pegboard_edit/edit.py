@@ -154,7 +154,8 @@ def _worked_out(path: Path, edits: list[Replacement], ctx: Context) -> tuple[Tex
 def _require_reading(path: Path, known: FileState | None) -> None:
     if known is None:
         raise ToolError(f"{path} has not been read in this conversation. Read it first.", code="stale")
-    if not known.complete:
+    # What a shell command showed of a file counts: whoever looked for the very lines has seen what is replaced.
+    if not known.complete and known.source != "view":
         raise ToolError(f"{path} has been read in part only. Read the rest of it first.", code="stale")
 
 

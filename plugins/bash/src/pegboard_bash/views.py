@@ -1,0 +1,75 @@
+"""A command that plainly shows one file is a reading of it: what it showed may be edited as if Read had shown it."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import replace
+from pathlib import Path
+
+from pegboard import Context, Facts, ToolError
+from pegboard.host.files import stat_state
+from pegboard.host.texts import regular_bytes, text_file
+from pegboard.services import FileState
+from pegboard_bash.output import Shown, cleaned
+from pegboard_bash.shape import Words, shape_of
+
+VIEWERS = frozenset({"cat", "nl", "head", "tail", "sed", "grep", "egrep", "fgrep", "rg"})
+LARGEST = 4_000_000
+"""Larger files are left to Read: to be remembered, a file must be read whole once more."""
+FROM_LINE = re.compile(r"(\d+)(?:,(?:\d+|\$))?p")
+
+
+def note_view(command: str, facts: Facts, shown: Shown, ctx: Context) -> None:
+    """Remember what a command showed of a file, if it is one program that shows one file and nothing else."""
+    files, commands = ctx.services.files, shape_of(command).commands
+    if files is None or not shown.text or shown.cut:
+        return
+    if not (facts.read_only and len(facts.parts) == len(commands) == len(facts.reads) == 1):
+        return
+    words, path = commands[0], facts.reads[0]
+    if words and words[0] in VIEWERS and (state := _state(path, words, shown.text, ctx)):
+        files.note(path, state)
+
+
+def _state(path: Path, words: Words, text: str, ctx: Context) -> FileState | None:
+    try:
+        found = os.stat(path)
+        data = regular_bytes(path, ctx.judged) if found.st_size <= LARGEST else None
+        file = text_file(path, data, None) if data else None
+    except (OSError, ToolError):  # gone, or no text: then nothing was seen that could be edited
+        return None
+    if file is None:
+        return None
+    lines, seen = cleaned(file.view).rstrip("\n").split("\n"), text.split("\n")
+    first = _first_line(words, len(lines), len(seen))
+    # The output itself must bear it out: options such as -s and -A show something else than the file.
+    fits = first is not None and all(
+        line.endswith(original) for line, original in zip(seen, lines[first - 1 :], strict=False)
+    )
+    last = first + len(seen) - 1 if first and fits else 0
+    complete = fits and first == 1 and last == len(lines)
+    return replace(
+        stat_state(found, file.digest),
+        encoding=file.encoding,
+        newline=file.newline,
+        mixed=file.mixed,
+        bom=bool(file.bom),
+        complete=complete,
+        source="view",
+        ranges=((first, last),) if first and fits and last <= len(lines) and not complete else (),
+        total_lines=len(file.view.removesuffix("\n").split("\n")),
+    )
+
+
+def _first_line(words: Words, total: int, seen: int) -> int | None:
+    """Which line the output begins with, as far as the program's words tell."""
+    program = words[0]
+    if program in ("cat", "nl", "head"):
+        return 1
+    if program == "tail":
+        return max(total - seen + 1, 1)
+    if program == "sed":
+        starts = [int(match[1]) for word in words if (match := FROM_LINE.fullmatch(word))]
+        return starts[0] if len(starts) == 1 and starts[0] > 0 else None
+    return None
