@@ -13,6 +13,8 @@ Every message has up to three sentences: what happened, what was expected, what 
 
 from __future__ import annotations
 
+from typing import Any
+
 CODES = {
     "invalid_input": "Correct the arguments and call again.",
     "not_found": "Look for the right name or path first.",
@@ -37,15 +39,19 @@ class ToolError(PegboardError):
     """Tell the model why the call cannot be done; the conversation goes on.
 
     `code` is one of `CODES`. When the message does not say what to do, the code's remedy is added for the model.
+    `change` is the `Change` that the call has made in the session although it failed.
     """
 
-    def __init__(self, message: str, *, code: str = "invalid_input", remedy: str | None = None) -> None:
+    def __init__(
+        self, message: str, *, code: str = "invalid_input", remedy: str | None = None, change: Any = None
+    ) -> None:
         if code not in CODES:
             raise ValueError(f"{code!r} is not an error code. Use one of {', '.join(CODES)}.")
         super().__init__(message)
         self.message = message
         self.code = code
         self.remedy = remedy
+        self.change = change
 
 
 class SettingsError(PegboardError):

@@ -19,6 +19,8 @@ from pegboard_bash.codes import register_exit_codes
 from pegboard_bash.output import cleaned, shown
 from pegboard_bash.shape import shape_of
 
+SLOW = bool(os.environ.get("PEGBOARD_TEST_SLOW"))
+
 
 @pytest.fixture
 def bash(approve, call_tool):
@@ -112,10 +114,18 @@ def test_a_setting_switches_the_carrying_off(in_turn, ctx):
     assert in_turn("cd sub", "pwd", start=with_settings(ctx, bash_keepDirectory=False))[1].text == str(ctx.cwd)
 
 
-def test_a_command_that_failed_says_that_the_directory_stays(in_turn, ctx):
+@pytest.mark.parametrize("failing", ["cd sub && false", "cd sub; exit 3", "cd sub && kill -TERM $$"])
+def test_a_command_that_failed_has_moved_all_the_same(in_turn, ctx, failing):
     (ctx.cwd / "sub").mkdir()
-    first, second = in_turn("cd sub && false", "pwd")
-    assert f"Because it failed, the next command starts in {ctx.cwd} again." in first.text
+    first, second = in_turn(failing, "pwd")
+    assert first.is_error
+    assert first.text.endswith(f"The next command starts in {ctx.cwd / 'sub'}.")
+    assert second.text == str(ctx.cwd / "sub")
+
+
+def test_a_command_that_failed_outside_the_working_directories_is_brought_back(in_turn, ctx):
+    first, second = in_turn("cd / && false", "pwd")
+    assert "which is outside the working directories" in first.text
     assert second.text == str(ctx.cwd)
 
 
@@ -411,6 +421,9 @@ MIX = [
     ("nohup sleep 60 >/dev/null 2>&1 & sleep 60", 100, 0),
     ("yes", 100, 0),
     ("trap '' TERM; sleep 60", 0, 0.1),
+    ("trap '' TERM; while :; do sleep 1; done", 100, 0),
+    ("trap '' TERM; (while :; do sleep 1; done) & true", 0, 0),
+    ("(setsid bash -c 'trap \"\" TERM; exec sleep 60' &) ; true", 0, 0),
     ("(setsid bash -c 'sleep 60' &) ; sleep 60", 0, 0.1),
     ("yes | cat > /dev/null", 0, 0.1),
     ("head -c 300000 /dev/zero", 0, 0),
@@ -419,8 +432,9 @@ MIX = [
 
 
 @pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="there is no /proc here")
-def test_nothing_is_left_of_a_hundred_calls_that_go_wrong(board, ctx, approve):
+def test_nothing_is_left_of_many_calls_that_go_wrong(board, ctx, approve):
     mark = f"PEGBOARD_TEST_MARK_{os.getpid()}_{time.monotonic_ns()}"
+    late = []
 
     async def one(number, slots):
         command, timeout, cancel = MIX[number % len(MIX)]
@@ -429,14 +443,14 @@ def test_nothing_is_left_of_a_hundred_calls_that_go_wrong(board, ctx, approve):
             began = time.monotonic()
             with anyio.move_on_after(cancel or None):
                 await board.dispatch(Call(str(number), "Bash", given), ctx)
-            assert time.monotonic() - began < 20
+            late.append((time.monotonic() - began - timeout / 1000 - cancel, command))
 
     async def all_of_them():
-        slots = anyio.CapacityLimiter(10)
+        slots = anyio.CapacityLimiter(10 if not SLOW else 4)
         await board.dispatch(Call("first", "Bash", {"command": "true; :"}), ctx)
         before = len(os.listdir("/proc/self/fd"))
         async with anyio.create_task_group() as group:
-            for number in range(100):
+            for number in range(500 if SLOW else 100):
                 group.start_soon(one, number, slots)
         return before, len(os.listdir("/proc/self/fd"))
 
@@ -445,6 +459,8 @@ def test_nothing_is_left_of_a_hundred_calls_that_go_wrong(board, ctx, approve):
     for pid in left:
         os.kill(pid, signal.SIGKILL)
     assert (left, after - before) == ([], 0)
+    # Three seconds is the promise; other tests on the same cores may take their share in the short form.
+    assert max(late)[0] < (3 if SLOW else 20), max(late)
 
 
 # What people see

@@ -234,7 +234,9 @@ def _denied(call: Call, tool: Tool[Any, Any], decision: Decision) -> Result:
 def _failed(call: Call, error: ToolError, decision: Decision | None) -> Result:
     remedy = CODES[error.code] if error.remedy is None else error.remedy
     words = f"{error.message} {remedy}".strip() if error.code == "internal" or error.remedy else error.message
-    return Result(call.id, call.name, (Text(words),), is_error=True, code=error.code, decision=decision)
+    return Result(
+        call.id, call.name, (Text(words),), is_error=True, code=error.code, decision=decision, change=error.change
+    )
 
 
 def runner(tool: Tool[Any, Any], wrappers: tuple[Callable[..., Any], ...]) -> Callable[[Any, Context], Awaitable[Any]]:

@@ -19,6 +19,8 @@ from pegboard.services import OnBytes, ProcessExit, ProcessSpec
 
 DRAIN = 2.0
 """Seconds that descendants of a process that has ended may go on writing, or running when nothing may be left."""
+SHORT = 0.5
+"""Seconds for those who have had their time: what outlived its call, and what still writes after its tree is dead."""
 QUIET = 0.2
 """A pipe that stayed empty for this many seconds has nothing more to say."""
 YOUNG = 1.0
@@ -69,13 +71,13 @@ class Child:
     async def kill(self) -> None:
         """End the process and all that it started."""
         with anyio.CancelScope(shield=True):
-            await self._end()
+            await self._end(self._grace)
             await self._done.wait()
             await self._reap()
 
     async def watch(self, *, leave_nothing: bool = False) -> ProcessExit:
         """Listen, keep the time, and clean up. Cancelling ends the whole tree."""
-        handle, timed_out, well = _pidfd(self.pid), False, False
+        handle, timed_out, waited, well = _pidfd(self.pid), False, False, False
         try:
             async with anyio.create_task_group() as tasks:
                 for pipe in self._pipes:
@@ -85,12 +87,13 @@ class Child:
                         await _exited(self.pid, handle)
                     timed_out = clock.cancelled_caught
                     if not (timed_out or self._sink.full):
-                        well = await (self._left_alone() if leave_nothing else self._drained())
+                        waited = leave_nothing
+                        well = await (self._left_alone() if leave_nothing else self._drained(DRAIN))
                 finally:
                     with anyio.CancelScope(shield=True):
                         if not well:
-                            await self._end()
-                            await self._drained()
+                            await self._end(SHORT if waited else self._grace)
+                            await self._drained(SHORT)
                     self._stop_listening()
         finally:
             self._close(handle, timed_out)
@@ -110,9 +113,9 @@ class Child:
             return True
         return False
 
-    async def _drained(self) -> bool:
+    async def _drained(self, seconds: float) -> bool:
         """Take what is still in the pipes, and what comes, until they end or fall quiet."""
-        with anyio.move_on_after(DRAIN):
+        with anyio.move_on_after(seconds):
             moved = -1
             while moved != (moved := sum(pipe.moved for pipe in self._pipes)):
                 with anyio.move_on_after(QUIET):
@@ -121,11 +124,11 @@ class Child:
                     break
         return True
 
-    async def _end(self) -> None:
+    async def _end(self, grace: float) -> None:
         async with self._lock:
             if self._reaped:
                 return
-            if await self._tree.end(self._grace):
+            if await self._tree.end(min(grace, self._grace)):
                 self._scope.cancel()  # it cannot be ended, so it must not be waited for
 
     def _survivors(self) -> bool:

@@ -20,8 +20,8 @@ from typing import NamedTuple
 import anyio
 
 MARKER = "PEGBOARD_PROCESS"
-GRACE = 3.0
-"""Seconds between asking a tree to end and ending it."""
+GRACE = 2.0
+"""Seconds between asking a tree to end and ending it; with what follows, a call is over 3 s after its limit."""
 PATIENCE = 2.0
 """Seconds that a killed tree may take to disappear; only a process stuck in the kernel needs longer."""
 FEW = 64

@@ -64,8 +64,8 @@ class Track:
             try:
                 returned = await execute(args, ctx)
             except ToolError as error:
-                failure = {"message": _hide(error.message, ctx), "code": error.code, "remedy": error.remedy}
-                self.tape.lines.append({**line, "error": failure})
+                failure = {"message": error.message, "code": error.code, "remedy": error.remedy}
+                self.tape.lines.append({**line, **_hide({"error": failure, **_change_line(error.change)}, ctx)})
                 raise
             self.tape.lines.append({**line, **_written(tool, returned, ctx)})
             return returned
@@ -95,22 +95,26 @@ def _key(line: dict[str, Any]) -> tuple[str, str, str]:
 def _written(tool: Tool[Any, Any], returned: Any, ctx: Context) -> dict[str, Any]:
     whole = returned if isinstance(returned, Output) else Output(returned)
     value = TypeAdapter[Any](tool.output).dump_python(whole.value, mode="json")
-    line: dict[str, Any] = {"value": value, "messages": list(whole.messages), "metadata": dict(whole.metadata)}
-    if whole.change:
-        line["change"] = {**asdict(whole.change), "cwd": str(whole.change.cwd) if whole.change.cwd else None}
-    hidden: dict[str, Any] = _hide(line, ctx)
+    line = {"value": value, "messages": list(whole.messages), "metadata": dict(whole.metadata)}
+    hidden: dict[str, Any] = _hide({**line, **_change_line(whole.change)}, ctx)
     return hidden
+
+
+def _change_line(change: Change | None) -> dict[str, Any]:
+    if change is None:
+        return {}
+    return {"change": {**asdict(change), "cwd": str(change.cwd) if change.cwd else None}}
 
 
 def _read(tool: Tool[Any, Any], line: dict[str, Any], ctx: Context) -> Any:
     line = _show(line, ctx)
-    if error := line.get("error"):
-        raise ToolError(error["message"], code=error["code"], remedy=error["remedy"])
-    value = TypeAdapter[Any](tool.output).validate_python(line["value"])
     change = line.get("change")
     if change:
         cwd = Path(change["cwd"]) if change["cwd"] else None
         change = Change(cwd, change["mode"], tuple(change["loaded_tools"]))
+    if error := line.get("error"):
+        raise ToolError(error["message"], code=error["code"], remedy=error["remedy"], change=change)
+    value = TypeAdapter[Any](tool.output).validate_python(line["value"])
     return Output(value, change=change, messages=line["messages"], metadata=line["metadata"])
 
 

@@ -6,7 +6,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pegboard import Context, ProcessSpec, ToolError
+from pegboard import Change, Context, ProcessSpec, ToolError
 from pegboard.services import ProcessExit, Task
 from pegboard_bash import bash
 from pegboard_bash.codes import ending, interpretation, kills_for_memory
@@ -16,6 +16,7 @@ from pegboard_bash.refusals import SLEPT, may_go_on_in_background, sleeps_long
 from pegboard_bash.repository import git_environment
 from pegboard_bash.running import MAX_OUTPUT_BYTES, Limits, run, specification, start
 from pegboard_bash.shape import shape_of
+from pegboard_bash.views import note_view
 
 if TYPE_CHECKING:
     from pegboard_bash.bash import BashInput, BashOutput
@@ -92,11 +93,12 @@ class Calling:
             meaning = interpretation(ended.code, shape_of(self.args.command), shown(ended.output, ON_FAILURE).text)
         overflowed = ended.truncated and not ended.output_error
         if (ended.code != 0 or ended.timed_out or overflowed) and not meaning:
-            raise self._failure(ended, cwd, kills)
+            raise self._failure(ended, cwd, remark, kills)
         if remark:
             self.remarks.append(remark)
         text = shown(ended.output, ON_SUCCESS, PREVIEW) if ended.output_bytes else Shown("")
         kept = self._keep(text, ended.output)
+        note_view(self.args.command, self.understood.facts, text, self.ctx)
         return bash.BashOutput(
             stdout=text.text,
             stderr="\n".join(self.remarks),
@@ -108,11 +110,11 @@ class Calling:
             cwd_after=self.ctx.cwd if self.args.workdir else cwd or self.start,
         )
 
-    def _failure(self, ended: ProcessExit, cwd: Path | None, kills: int) -> ToolError:
+    def _failure(self, ended: ProcessExit, cwd: Path | None, remark: str, kills: int) -> ToolError:
         text = shown(ended.output, ON_FAILURE)
         self._keep(text, ended.output)
-        if cwd and self.start.is_dir():
-            self.remarks.append(f"Because it failed, the next command starts in {self.start} again.")
+        if remark or cwd:
+            self.remarks.append(remark or f"The next command starts in {cwd}.")
         if hint := self._changed_files():
             self.remarks.append(hint)
         if ended.timed_out:
@@ -122,7 +124,8 @@ class Calling:
         else:
             how, code = ending(ended.code, ended.signal, kills_for_memory() > kills), "internal"
         parts = [f"The command {how}.", text.text, *self.remarks]
-        return ToolError("\n".join(part for part in parts if part), code=code, remedy="")
+        words = "\n".join(part for part in parts if part)
+        return ToolError(words, code=code, remedy="", change=Change(cwd=cwd) if cwd else None)
 
     def _note_output(self, ended: ProcessExit) -> None:
         if ended.output_error:
