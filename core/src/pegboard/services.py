@@ -166,6 +166,8 @@ class ProcessSpec:
     """A process that writes more is ended with all it started."""
     keep_output: bool = True
     """False when the callbacks are all that is wanted: no file is written."""
+    max_memory_bytes: int | None = None
+    """What the process and all it starts may use together; whoever asks for more is ended by the kernel."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,6 +187,8 @@ class ProcessExit:
     """True when output is missing: it passed `max_output_bytes`, or `output_error` says why."""
     output_error: str = ""
     """Why the output file could not be written, such as a full disk; the process itself was left alone."""
+    out_of_memory: bool = False
+    """Whether the kernel ended a part of it because `max_memory_bytes` was passed."""
 
 
 class Process(Protocol):

@@ -1,6 +1,8 @@
 """Running commands: where they start, how they end, what is shown of them and what is left of them."""
 
 import os
+import re
+import resource
 import signal
 import sys
 import time
@@ -10,12 +12,13 @@ from pathlib import Path
 import anyio
 import pytest
 
-from pegboard import Board, Call, Context
+from pegboard import Board, Call, Context, ToolError
 from pegboard.context import Agent
+from pegboard.host.memory import cap_memory, kills_for_memory
 from pegboard.services import FileState
 from pegboard.settings import Settings
 from pegboard.settings.layers import Layer
-from pegboard_bash.codes import register_exit_codes
+from pegboard_bash.codes import ending, register_exit_codes
 from pegboard_bash.output import cleaned, shown
 from pegboard_bash.shape import shape_of
 
@@ -343,16 +346,32 @@ def test_nothing_is_cut_inside_a_character(tmp_path, shift):
     assert set(text.partition("\n")[0]) <= {"x", "🎈"}
 
 
-def test_much_output_needs_little_memory(bash):
-    import resource
-
+@pytest.fixture
+def grown():
+    """How many bytes of memory this process has taken at most since the test began."""
+    unit = 1 if sys.platform == "darwin" else 1024
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return lambda: (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * unit
+
+
+def test_much_output_needs_little_memory(bash, grown):
     result = bash("yes 'ä line of output' | head -c 50000000")
-    grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
     assert result.value.persisted_output_size == 50_000_000
     assert len(result.text) < 5_000
-    assert grown < 20_000 * (1024 if sys.platform == "darwin" else 1)
+    assert grown() < 20_000_000
     result.value.persisted_output_path.unlink()
+
+
+@pytest.mark.skipif(not SLOW, reason="five gigabytes take a while")
+def test_more_than_five_gigabytes_are_capped_in_little_memory(bash, grown):
+    result = bash("yes 'ä line of output' | head -c 5200000000", timeout=600_000)
+    path = Path(re.search(r"is in (\S+)\.", result.text)[1])
+    assert (result.code, path.stat().st_size) == ("too_large", 5_000_000_000)
+    lines = result.text.splitlines()
+    assert lines[0] == "The command wrote more than 5,000,000,000 bytes and was ended."
+    assert all("ä line of output".startswith(line) for line in lines[1:-1] if not line.startswith("[..."))
+    assert grown() < 20_000_000
+    path.unlink()
 
 
 def test_a_command_that_writes_too_much_is_ended(in_turn, ctx):
@@ -466,11 +485,43 @@ def test_nothing_is_left_of_many_calls_that_go_wrong(board, ctx, approve):
 # What people see
 
 
-def test_a_kill_for_want_of_memory_is_named():
-    from pegboard_bash.codes import ending
+HUNGRY = f"{sys.executable} -c 'bytearray(400_000_000)'"
 
+
+@pytest.fixture
+def capped(ctx):
+    """A context in which a command may use 100 MB."""
+    try:
+        cap_memory(100_000_000, "probe").remove()
+    except ToolError as error:
+        pytest.skip(error.message)
+    return with_settings(ctx, bash_maxMemoryMb=100)
+
+
+@pytest.mark.parametrize(
+    ("command", "ending"),
+    [
+        (f"exec {HUNGRY}", "was ended by SIGKILL, because memory ran out"),
+        (f"{HUNGRY}; exit $?", "a part of it was ended by SIGKILL, because memory ran out"),
+        (f"{HUNGRY} || exit 2", "exited with code 2"),
+    ],
+)
+def test_a_command_that_wants_too_much_memory_is_ended_and_told_why(in_turn, capped, command, ending):
+    [result] = in_turn(command, start=capped)
+    assert ending in result.text.splitlines()[0]
+    assert result.text.endswith("Memory ran out: a command may use 100 MB (setting bash.maxMemoryMb).")
+
+
+def test_a_command_within_its_memory_runs_as_usual(in_turn, capped):
+    said = in_turn("setsid cat /proc/self/cgroup", start=capped)[0].text
+    name = re.search(r"pegboard-\w+", said)[0]
+    assert list(Path("/sys/fs/cgroup").rglob(name)) == []
+
+
+def test_a_kill_for_want_of_memory_of_the_whole_machine_is_named():
     assert ending(None, "SIGKILL", memory_ran_out=True) == "was ended by SIGKILL, because memory ran out"
     assert ending(137, "", memory_ran_out=True).endswith("a part of it was ended by SIGKILL, because memory ran out")
+    assert kills_for_memory() >= 0
 
 
 def test_the_person_who_is_asked_sees_what_would_change(board, ctx):

@@ -13,6 +13,7 @@ from pathlib import Path
 import anyio
 
 from pegboard.errors import ToolError
+from pegboard.host.memory import MemoryCap, cap_memory
 from pegboard.host.reaper import Tree
 from pegboard.host.streams import Pipe, Sink
 from pegboard.services import OnBytes, ProcessExit, ProcessSpec
@@ -37,7 +38,9 @@ class Child:
         pipes: list[Pipe],
         timeout: float | None,
         grace: float,
+        cap: MemoryCap | None = None,
     ) -> None:
+        self._cap = cap
         self._popen, self._tree, self._sink, self._pipes = popen, tree, sink, pipes
         self._timeout, self._grace = timeout, grace
         self._began = time.monotonic()
@@ -145,8 +148,9 @@ class Child:
             pipe.close()
         self._sink.close()
         code, name = _status(self.pid)
-        sink = self._sink
-        self._exit = ProcessExit(code, name, timed_out, sink.path, sink.size, sink.full or bool(sink.error), sink.error)
+        sink, starved = self._sink, self._cap is not None and self._cap.fired()
+        cut = sink.full or bool(sink.error)
+        self._exit = ProcessExit(code, name, timed_out, sink.path, sink.size, cut, sink.error, starved)
         self._done.set()
 
     async def _reap(self, *, unless_survived: bool = False) -> None:
@@ -159,6 +163,8 @@ class Child:
         if not self._reaped and not (unless_survived and self._survivors()):
             self._reaped = self._popen.poll() is not None
             if self._reaped:
+                if self._cap:
+                    self._cap.remove()
                 self.on_reaped(self)
 
     def sweep(self) -> None:
@@ -176,13 +182,14 @@ def spawn(
     spec: ProcessSpec, token: str, sink: Sink, grace: float, on_output: OnBytes | None, on_error: OnBytes | None
 ) -> Child:
     """Start a process as the leader of its own session, which is also its own group."""
+    cap = cap_memory(spec.max_memory_bytes, token) if spec.max_memory_bytes else None
     output = Pipe(sink, on_output, keep=True)
     errors = Pipe(sink, on_error, keep=False) if on_error else None
     pipes = [output, errors] if errors else [output]
     stdin = _as_file(spec.stdin)
     try:
         popen = subprocess.Popen(
-            spec.argv,
+            cap.around(spec.argv) if cap else spec.argv,
             cwd=spec.cwd,
             env=spec.env,
             stdin=stdin,
@@ -194,11 +201,13 @@ def spawn(
         for pipe in pipes:
             pipe.close()
         sink.discard()
+        if cap:
+            cap.remove()
         raise _cannot_start(spec, error) from error
     finally:
         if stdin != subprocess.DEVNULL:
             os.close(stdin)
-    child = Child(popen, Tree(popen.pid, token), sink, pipes, spec.timeout, grace)
+    child = Child(popen, Tree(popen.pid, token), sink, pipes, spec.timeout, grace, cap)
     for pipe in pipes:
         pipe.seal()
         pipe.on_full = child.overflow

@@ -234,6 +234,12 @@ KEYS = {
         "A command that writes more bytes than this is ended; the default is 5000000000.",
         needs_trust=True,
     ),
+    "bash.maxMemoryMb": Key(
+        "count",
+        "first",
+        "How many megabytes a command and all it starts may use; no limit by default. Needs a control group.",
+        needs_trust=True,
+    ),
     "bash.keepDirectory": Key(
         "bool", "first", "Whether a command starts where the last one ended; the default is true."
     ),

@@ -7,14 +7,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pegboard import Change, Context, ProcessSpec, ToolError
+from pegboard.host.memory import kills_for_memory
 from pegboard.services import ProcessExit, Task
 from pegboard_bash import bash
-from pegboard_bash.codes import ending, interpretation, kills_for_memory
+from pegboard_bash.codes import ending, interpretation
 from pegboard_bash.directory import Followed, followed, next_start, roots, start_of
 from pegboard_bash.output import ON_FAILURE, ON_SUCCESS, PREVIEW, Shown, shown
 from pegboard_bash.refusals import SLEPT, may_go_on_in_background, sleeps_long
 from pegboard_bash.repository import git_environment
-from pegboard_bash.running import MAX_OUTPUT_BYTES, Limits, run, specification, start
+from pegboard_bash.running import Limits, run, specification, start
 from pegboard_bash.shape import shape_of
 from pegboard_bash.views import note_view
 
@@ -73,8 +74,7 @@ class Calling:
         if trail:
             env["BASH_ENV"] = str(trail.script)
             writable += (trail.folder,)
-        most = self.ctx.settings.get("bash.maxOutputBytes", MAX_OUTPUT_BYTES)
-        return specification(self.args.command, self.start, env, writable, most)
+        return specification(self.args.command, self.start, env, writable, self.ctx.settings)
 
     def _going_on(self, task: Task, remark: str) -> BashOutput:
         how = "You are told when it ends; TaskOutput reads what it wrote so far, TaskStop ends it."
@@ -87,7 +87,7 @@ class Calling:
     def _ended(self, ended: ProcessExit, cwd: Path | None, remark: str, kills: int) -> BashOutput:
         if sleeps_long(self.args.command):
             self.remarks.append(SLEPT)
-        self._note_output(ended)
+        self._note_limits(ended)
         meaning = ""
         if ended.code and not ended.timed_out and not ended.truncated:
             meaning = interpretation(ended.code, shape_of(self.args.command), shown(ended.output, ON_FAILURE).text)
@@ -122,14 +122,18 @@ class Calling:
         elif ended.truncated and not ended.output_error:
             how, code = f"wrote more than {ended.output_bytes:,} bytes and was ended", "too_large"
         else:
-            how, code = ending(ended.code, ended.signal, kills_for_memory() > kills), "internal"
+            starved = ended.out_of_memory or kills_for_memory() > kills
+            how, code = ending(ended.code, ended.signal, starved), "internal"
         parts = [f"The command {how}.", text.text, *self.remarks]
         words = "\n".join(part for part in parts if part)
         return ToolError(words, code=code, remedy="", change=Change(cwd=cwd) if cwd else None)
 
-    def _note_output(self, ended: ProcessExit) -> None:
+    def _note_limits(self, ended: ProcessExit) -> None:
         if ended.output_error:
             self.remarks.append(f"Not all of its output could be kept: {ended.output_error}.")
+        if ended.out_of_memory:
+            most = self.ctx.settings.get("bash.maxMemoryMb")
+            self.remarks.append(f"Memory ran out: a command may use {most:,} MB (setting bash.maxMemoryMb).")
 
     def _keep(self, text: Shown, path: Path | None) -> Path | None:
         """The raw output stays where the text is not the whole of it; else the file has served its purpose."""

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Callable, Mapping
-from functools import lru_cache
-from pathlib import Path
 
 from pegboard_bash.shape import Shape, Words, program_of
 
@@ -81,25 +79,3 @@ def _signal_of(code: int) -> str:
 
 def _bundles(word: str, letter: str) -> bool:
     return word.startswith("-") and not word.startswith("--") and letter in word
-
-
-def kills_for_memory() -> int:
-    """How many processes of our control group the kernel has ended for want of memory; 0 where it does not say."""
-    path = _events_file()
-    try:
-        lines = path.read_text().splitlines() if path else []
-    except OSError:
-        return 0
-    return next((int(line.split()[1]) for line in lines if line.startswith("oom_kill ")), 0)
-
-
-@lru_cache(maxsize=1)
-def _events_file() -> Path | None:
-    try:
-        group = Path("/proc/self/cgroup").read_text().rpartition("0::")[2].strip()
-    except OSError:
-        return None
-    for folder in (Path("/sys/fs/cgroup") / group.lstrip("/"), Path("/sys/fs/cgroup")):
-        if (folder / "memory.events").is_file():
-            return folder / "memory.events"
-    return None

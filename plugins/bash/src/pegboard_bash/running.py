@@ -11,6 +11,7 @@ import anyio
 
 from pegboard import Context, ProcessSpec, ToolError
 from pegboard.services import Process, ProcessExit, Task
+from pegboard.settings import Settings
 from pegboard_bash.codes import ending, interpretation
 from pegboard_bash.output import Tail, shown
 from pegboard_bash.shape import shape_of
@@ -28,8 +29,11 @@ class Limits:
     """Whether it goes on in the background instead of being ended."""
 
 
-def specification(command: str, start: Path, env: dict[str, str], writable: tuple[Path, ...], most: int) -> ProcessSpec:
+def specification(
+    command: str, start: Path, env: dict[str, str], writable: tuple[Path, ...], settings: Settings
+) -> ProcessSpec:
     """The process for a command: a fresh shell that is not a login shell."""
+    megabytes = settings.get("bash.maxMemoryMb")
     # A command that begins with a dash would be taken for an option.
     dashes = ("--",) if command[:1] in ("-", "+") else ()
     return ProcessSpec(
@@ -37,7 +41,8 @@ def specification(command: str, start: Path, env: dict[str, str], writable: tupl
         cwd=start,
         env=env,
         writable=writable,
-        max_output_bytes=most,
+        max_output_bytes=settings.get("bash.maxOutputBytes", MAX_OUTPUT_BYTES),
+        max_memory_bytes=megabytes * 1_000_000 if megabytes else None,
     )
 
 
@@ -105,7 +110,7 @@ def _summary(ended: ProcessExit, name: str) -> tuple[str, bool]:
         meaning = interpretation(ended.code, shape_of(name), shown(ended.output, 10_000).text)
         if meaning:
             return f"exited with code {ended.code}: {meaning}", False
-    return ending(ended.code, ended.signal, memory_ran_out=False), True
+    return ending(ended.code, ended.signal, memory_ran_out=ended.out_of_memory), True
 
 
 def _short(name: str) -> str:
