@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
 import sys
 import time
 import warnings
@@ -18,6 +19,7 @@ import pytest
 
 from pegboard.errors import ToolError
 from pegboard.host import child as child_module
+from pegboard.host.orphans import end_orphans
 from pegboard.host.processes import LocalProcesses
 from pegboard.host.reaper import MARKER, Tree
 from pegboard.services import ProcessExit, ProcessSpec
@@ -227,6 +229,60 @@ async def test_the_processes_of_a_host_inside_are_found_by_their_inherited_mark(
     assert alive(tag) != []
     await started.kill()
     assert alive(tag) == []
+
+
+HOST = (
+    "import anyio, sys\nfrom pathlib import Path\nfrom pegboard.host.processes import LocalProcesses\n"
+    "from pegboard.services import ProcessSpec\n"
+    "async def main():\n"
+    "    async with LocalProcesses() as service:\n"
+    "        spec = ProcessSpec(('sh', '-c', sys.argv[1]), Path('/'))\n"
+    "        child = await service.start(spec, on_output=lambda data: print('on', flush=True))\n"
+    "        await child.wait()\n"
+    "anyio.run(main)\n"
+)
+STUBBORN = "trap '' TERM; setsid sh -c 'trap \"\" TERM; sleep 61' & echo on; sleep 60; sleep 60"
+
+
+@pytest.fixture
+def killed_host(tag):
+    """A host that was killed while its command ran."""
+    env = {**{name: value for name, value in os.environ.items() if name != MARKER}, TAG: tag}
+    host = subprocess.Popen([sys.executable, "-c", HOST, STUBBORN], env=env, stdout=subprocess.PIPE)
+    assert host.stdout is not None
+    host.stdout.readline()
+    yield host
+    host.kill()
+    host.wait()
+    host.stdout.close()
+
+
+async def test_what_a_killed_host_left_is_ended_when_the_next_one_starts(killed_host, tag, tmp_path):
+    killed_host.kill()
+    killed_host.wait()
+    assert alive(tag) != []
+    async with LocalProcesses(tmp_path / "output").apart(sweeps=True):
+        await until(lambda: not alive(tag))
+
+
+async def test_what_a_living_host_runs_is_left_alone(killed_host, tag, tmp_path):
+    before = alive(tag)
+    assert not set(before) & set(await end_orphans())
+    assert set(before) <= set(alive(tag))
+    killed_host.kill()
+    killed_host.wait()
+    await end_orphans()
+
+
+@pytest.mark.parametrize("mark", ["nonsense", "1-2-3", "4026531836-1-x-0", "1-999999-5-aa"])
+async def test_a_mark_that_cannot_be_judged_spares_the_process(mark, tmp_path):
+    stranger = subprocess.Popen(["sleep", "60"], env={MARKER: mark, "PATH": os.environ["PATH"]})
+    try:
+        assert stranger.pid not in await end_orphans(0)
+        assert stranger.poll() is None
+    finally:
+        stranger.kill()
+        stranger.wait()
 
 
 async def test_cancelling_ends_the_whole_tree(processes, sh, tag):

@@ -21,6 +21,7 @@ from pegboard.errors import ToolError
 from pegboard.host.child import Child, spawn
 from pegboard.host.environment import scrubbed
 from pegboard.host.groups import leave
+from pegboard.host.orphans import end_orphans, mark
 from pegboard.host.reaper import GRACE, MARKER
 from pegboard.host.streams import Sink
 from pegboard.services import OnBytes, ProcessExit, ProcessSpec
@@ -57,10 +58,13 @@ class LocalProcesses:
         view._wrap = wrap
         return view
 
-    def apart(self) -> LocalProcesses:
-        """A service of the same kind with its own life: what is started here ends with it and with nothing else."""
+    def apart(self, *, sweeps: bool = False) -> LocalProcesses:
+        """A service of the same kind with its own life: what is started here ends with it and with nothing else.
+
+        One that sweeps begins by ending what a killed host has left behind.
+        """
         view = copy.copy(self)
-        view._shared = self._shared.apart()
+        view._shared = self._shared.apart(sweeps)
         return view
 
     async def start(
@@ -89,8 +93,7 @@ class LocalProcesses:
             raise ToolError("There is nothing to start: the command is empty.")
         # Also the marks of a host around this one: whoever ends that host ends our processes too.
         token = secrets.token_hex(12)
-        outer = os.environ.get(MARKER)
-        spec = replace(spec, env={**spec.env, MARKER: f"{outer}:{token}" if outer else token})
+        spec = replace(spec, env={**spec.env, MARKER: mark(token)})
         sink = Sink(self._shared.new_file(token) if spec.keep_output else None, spec.max_output_bytes)
         self._shared.sweep()
         child = spawn(spec, token, sink, self._grace, on_output, on_error)
@@ -100,6 +103,8 @@ class LocalProcesses:
 
     async def __aenter__(self) -> LocalProcesses:
         self._shared.tasks = await anyio.create_task_group().__aenter__()
+        if self._shared.sweeps:
+            self._shared.tasks.start_soon(end_orphans)
         return self
 
     async def __aexit__(
@@ -121,13 +126,13 @@ class LocalProcesses:
 class _Shared:
     """What all views of one service share."""
 
-    def __init__(self, folder: Path | None) -> None:
-        self._folder, self._own = folder, False
+    def __init__(self, folder: Path | None, *, sweeps: bool = False) -> None:
+        self._folder, self._own, self.sweeps = folder, False, sweeps
         self.live: dict[Child, None] = {}
         self.tasks: TaskGroup | None = None
 
-    def apart(self) -> _Shared:
-        return _Shared(None if self._own else self._folder)
+    def apart(self, sweeps: bool) -> _Shared:
+        return _Shared(None if self._own else self._folder, sweeps=sweeps)
 
     def new_file(self, token: str) -> Path:
         if self._folder is None:

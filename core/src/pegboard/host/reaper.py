@@ -49,7 +49,7 @@ class Tree:
 
     def __init__(self, pid: int, token: str) -> None:
         self.pid, self._token = pid, token.encode()
-        stat = _stat(pid)
+        stat = stat_of(pid)
         self._began = stat.began if stat else 0
         self._known: dict[int, int] = {}
 
@@ -57,8 +57,8 @@ class Tree:
         """All that are alive. `young` says that the process began moments ago, which is cheaper to search."""
         found: dict[int, Stat] = {}
         others: dict[int, Stat] = {}
-        for pid in _since(self.pid) if young else _all():
-            stat = _stat(pid)
+        for pid in _since(self.pid) if young else all_processes():
+            stat = stat_of(pid)
             if stat and stat.alive and stat.began >= self._began and pid != os.getpid():
                 (found if self._owns(pid, stat) else others)[pid] = stat
         while adopted := {pid: stat for pid, stat in others.items() if stat.parent in found}:
@@ -70,7 +70,9 @@ class Tree:
 
     def _owns(self, pid: int, stat: Stat) -> bool:
         return (
-            self.pid in (stat.group, stat.session) or self._known.get(pid) == stat.began or self._token in _environ(pid)
+            self.pid in (stat.group, stat.session)
+            or self._known.get(pid) == stat.began
+            or self._token in environ_of(pid)
         )
 
     def signal(self, *numbers: int) -> None:
@@ -82,7 +84,7 @@ class Tree:
         for pid, stat in members.items():
             if stat.group != self.pid:
                 with suppress(ProcessLookupError, PermissionError):
-                    _send(pid, stat, numbers)
+                    send(pid, stat, numbers)
 
     async def end(self, grace: float = GRACE) -> list[int]:
         """Ask the tree to end, wait, then make it end. Returns the ids of what could not be ended: usually none."""
@@ -110,7 +112,7 @@ class Tree:
         return True
 
 
-def _send(pid: int, stat: Stat, numbers: tuple[int, ...]) -> None:
+def send(pid: int, stat: Stat, numbers: tuple[int, ...]) -> None:
     """Signal one process, through a handle that cannot come to mean another one."""
     try:
         handle = os.pidfd_open(pid)
@@ -120,7 +122,7 @@ def _send(pid: int, stat: Stat, numbers: tuple[int, ...]) -> None:
                 os.kill(pid, number)
         return
     try:
-        now = _stat(pid)
+        now = stat_of(pid)
         for number in numbers:
             if now and now.began == stat.began:
                 signal.pidfd_send_signal(handle, number)
@@ -128,7 +130,8 @@ def _send(pid: int, stat: Stat, numbers: tuple[int, ...]) -> None:
         os.close(handle)
 
 
-def _all() -> list[int]:
+def all_processes() -> list[int]:
+    """The ids of all processes that can be seen from here."""
     try:
         return [int(name) for name in os.listdir("/proc") if name.isdecimal()]
     except OSError:
@@ -145,15 +148,16 @@ def _since(pid: int) -> list[int]:
         with open("/proc/loadavg", "rb") as file:
             latest = int(file.read().split()[-1])
     except (OSError, ValueError, IndexError):
-        return _all()
+        return all_processes()
     if latest < pid:  # the numbers began again from the start, or this kernel does not tell
-        return _all()
+        return all_processes()
     if latest - pid < FEW:
         return list(range(pid, latest + 1))
-    return [other for other in _all() if pid <= other <= latest]
+    return [other for other in all_processes() if pid <= other <= latest]
 
 
-def _stat(pid: int) -> Stat | None:
+def stat_of(pid: int) -> Stat | None:
+    """What /proc says about a process; None when it is gone."""
     fields = _fields(pid)
     if len(fields) < 20:
         return None
@@ -169,7 +173,7 @@ def _fields(pid: int) -> list[bytes]:
         return []
 
 
-def _environ(pid: int) -> bytes:
+def environ_of(pid: int) -> bytes:
     """The environment of a process, or nothing.
 
     While a process turns into another program, its environment seems empty for some microseconds. Looking away then
@@ -190,11 +194,11 @@ def _environ(pid: int) -> bytes:
 
 def _is_orphan(pid: int) -> bool:
     """Whether a process could be an orphan of ours: these go to one of our own ancestors, or to the first process."""
-    stat, adopter = _stat(pid), os.getpid()
+    stat, adopter = stat_of(pid), os.getpid()
     if stat is None:
         return False
     while adopter > 1 and adopter != stat.parent:
-        above = _stat(adopter)
+        above = stat_of(adopter)
         adopter = above.parent if above else 0
     return stat.parent in (0, 1, adopter)
 

@@ -128,7 +128,7 @@ class Session:
         processes = services.processes
         if isinstance(processes, LocalProcesses) and not self.parent:
             # Its own: two sessions on one board begin and end when they like.
-            processes = await self._exits.enter_async_context(processes.apart())
+            processes = await self._exits.enter_async_context(processes.apart(sweeps=True))
         background = services.background or await self._exits.enter_async_context(LocalBackground())
         model = services.model or ProviderModel(self.provider, self.model)
         files = services.files if self.parent or services.files is None else services.files.fork()
