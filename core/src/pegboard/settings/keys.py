@@ -240,6 +240,12 @@ KEYS = {
         "How many megabytes a command and all it starts may use; no limit by default. Needs a control group.",
         needs_trust=True,
     ),
+    "bash.snapshot": Key(
+        "bool",
+        "first",
+        "Whether commands have the aliases and functions of the user's own shell, taken once; the default is false.",
+        needs_trust=True,
+    ),
     "bash.keepDirectory": Key(
         "bool", "first", "Whether a command starts where the last one ended; the default is true."
     ),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Awaitable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -13,6 +14,7 @@ from pydantic.alias_generators import to_camel
 from pegboard import Ask, Change, Context, Decision, Facts, Input, Output, Tool, hookimpl
 
 if TYPE_CHECKING:
+    from pegboard_bash.snapshot import Snapshot
     from pegboard_bash.understanding import Understanding
 
 DEFAULT_MS = 120_000
@@ -71,6 +73,7 @@ class Bash(Tool[BashInput, BashOutput]):
     max_result_chars = 40_000
 
     _latest: tuple[BashInput, Path, Understanding] | None = None
+    _snapshot: Snapshot | None = None
 
     def validate_input(self, args: BashInput, /) -> str | None:
         # The parser takes 60 ms to load; listing tools must not pay for it. So in every method below.
@@ -80,8 +83,18 @@ class Bash(Tool[BashInput, BashOutput]):
             return "The command holds a NUL character, which no program can be given. Write it as \\0 in printf."
         return why_interactive(args.command)
 
-    def facts(self, args: BashInput, ctx: Context, /) -> Facts:
-        understood = _understood(args, ctx)
+    def facts(self, args: BashInput, ctx: Context, /) -> Facts | Awaitable[Facts]:
+        return self._facts_with_snapshot(args, ctx) if ctx.settings.get("bash.snapshot") else self._facts(args, ctx)
+
+    async def _facts_with_snapshot(self, args: BashInput, ctx: Context) -> Facts:
+        from pegboard_bash.snapshot import taken
+
+        if self._snapshot is None or not self._snapshot.file.exists():
+            self._snapshot = await taken(ctx)
+        return self._facts(args, ctx)
+
+    def _facts(self, args: BashInput, ctx: Context) -> Facts:
+        understood = self._understood(args, ctx)
         self._latest = (args, ctx.cwd, understood)
         facts = understood.facts
         if not args.run_in_background:
@@ -100,7 +113,7 @@ class Bash(Tool[BashInput, BashOutput]):
         from pegboard_bash.calling import Calling
 
         began = time.monotonic()
-        value = await Calling(args, ctx, self._judged(args, ctx)).value()
+        value = await Calling(args, ctx, self._judged(args, ctx), self._snapshot_for(ctx)).value()
         value.wall_ms = round((time.monotonic() - began) * 1000)
         moved = value.cwd_after is not None and value.cwd_after != ctx.cwd
         return Output(value, change=Change(cwd=value.cwd_after)) if moved else value
@@ -108,7 +121,18 @@ class Bash(Tool[BashInput, BashOutput]):
     def _judged(self, args: BashInput, ctx: Context) -> Understanding:
         """What the decision on this very call was about, if no other call came in between."""
         latest = self._latest
-        return latest[2] if latest and latest[0] is args and latest[1] == ctx.cwd else _understood(args, ctx)
+        return latest[2] if latest and latest[0] is args and latest[1] == ctx.cwd else self._understood(args, ctx)
+
+    def _understood(self, args: BashInput, ctx: Context) -> Understanding:
+        from pegboard_bash.directory import start_of
+        from pegboard_bash.understanding import understand
+
+        found = understand(args.command, start_of(args.workdir, ctx)[0])
+        snapshot = self._snapshot_for(ctx)
+        return replace(found, facts=snapshot.applied(found.facts, found.programs)) if snapshot else found
+
+    def _snapshot_for(self, ctx: Context) -> Snapshot | None:
+        return self._snapshot if ctx.settings.get("bash.snapshot") else None
 
     def content(self, value: BashOutput, /) -> str:
         remarks = [value.stderr, value.stale_read_file_state_hint or ""]
@@ -126,7 +150,7 @@ class Bash(Tool[BashInput, BashOutput]):
         return f"{how}: {args.command}{where}"
 
     def preview(self, args: BashInput, ctx: Context, /) -> str | None:
-        facts = _understood(args, ctx).facts
+        facts = self._understood(args, ctx).facts
         lines = [args.description or "", facts.reason]
         lines += [f"writes {path}" for path in facts.writes] + [f"deletes {path}" for path in facts.deletes]
         return "\n".join(line for line in lines if line) or None
@@ -140,13 +164,6 @@ class Bash(Tool[BashInput, BashOutput]):
         from pegboard_bash.rendering import text
 
         return text(self.content(value))
-
-
-def _understood(args: BashInput, ctx: Context) -> Understanding:
-    from pegboard_bash.directory import start_of
-    from pegboard_bash.understanding import understand
-
-    return understand(args.command, start_of(args.workdir, ctx)[0])
 
 
 @hookimpl

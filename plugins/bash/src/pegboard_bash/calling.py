@@ -21,14 +21,17 @@ from pegboard_bash.views import note_view
 
 if TYPE_CHECKING:
     from pegboard_bash.bash import BashInput, BashOutput
+    from pegboard_bash.snapshot import Snapshot
     from pegboard_bash.understanding import Understanding
 
 
 class Calling:
     """A call, with what is known of it."""
 
-    def __init__(self, args: BashInput, ctx: Context, understood: Understanding) -> None:
-        self.args, self.ctx, self.understood = args, ctx, understood
+    def __init__(
+        self, args: BashInput, ctx: Context, understood: Understanding, snapshot: Snapshot | None = None
+    ) -> None:
+        self.args, self.ctx, self.understood, self.snapshot = args, ctx, understood, snapshot
         self.start, remark = start_of(args.workdir, ctx)
         self.remarks = [remark] if remark else []
         self.limits = self._limits()
@@ -41,7 +44,7 @@ class Calling:
             return self._going_on(task, f"It runs in the background as {task.id}.")
         carries = args.workdir is None and ctx.agent.depth == 0 and ctx.settings.get("bash.keepDirectory", True)
         kills = kills_for_memory()
-        with followed(args.command, carries, ctx) as trail:
+        with followed(args.command, carries, ctx, self.snapshot) as trail:
             ended = await run(self._specification(trail), self.limits, args.command, ctx)
             told = trail.told() if trail else None
         if isinstance(ended, Task):
@@ -70,6 +73,8 @@ class Calling:
         env: dict[str, str] = {}
         if self.understood.facts.read_only and "git" in self.understood.programs:
             env |= git_environment()
+        if self.snapshot:
+            env["BASH_ENV"] = str(self.snapshot.file)
         writable = tuple(dict.fromkeys((self.start, *roots(self.ctx))))
         if trail:
             env["BASH_ENV"] = str(trail.script)

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pegboard import Context, ToolError
+from pegboard_bash.snapshot import Snapshot, as_before
 
 MAY_MOVE = re.compile(r"\b(?:cd|pushd|popd|eval|source)\b|(?:^|[\s;&|(])\.\s")
 """Text without any of this cannot move the shell. Too wide costs a millisecond, too narrow a lost directory."""
@@ -48,30 +49,24 @@ class Followed:
 
 
 @contextmanager
-def followed(command: str, wanted: bool, ctx: Context) -> Iterator[Followed | None]:
+def followed(command: str, wanted: bool, ctx: Context, snapshot: Snapshot | None = None) -> Iterator[Followed | None]:
     """Follow the shell of one command. The folder is for this call alone: a later shell must not read what it left."""
     if not (wanted and MAY_MOVE.search(command)):
         yield None
         return
     made = Followed(Path(tempfile.mkdtemp(prefix="pegboard-shell-")))
     try:
-        made.script.write_text(_script(made.folder / "end", _outer_bash_env(ctx)))
+        begin = f". {shlex.quote(str(snapshot.file))}\n" if snapshot else as_before(ctx)
+        made.script.write_text(_script(made.folder / "end", begin))
         yield made
     finally:
         shutil.rmtree(made.folder, ignore_errors=True)
 
 
-def _script(end: Path, outer: str | None) -> str:
+def _script(end: Path, begin: str) -> str:
     # In braces, so that nothing is said either when the folder is gone because the command went on after its call.
     goal = shlex.quote(f"{{ builtin pwd -P >| {shlex.quote(str(end))}; }} 2>/dev/null")
-    # Programs below must not be followed, but those that the user wants prepared still are.
-    after = f"export BASH_ENV={shlex.quote(outer)}\n. {shlex.quote(outer)}\n" if outer else "unset BASH_ENV\n"
-    return f"{after}trap {goal} EXIT\n"
-
-
-def _outer_bash_env(ctx: Context) -> str | None:
-    """The BASH_ENV that the command would have had."""
-    return ctx.settings.get("env", {}).get("BASH_ENV") or os.environ.get("BASH_ENV")
+    return f"{begin}trap {goal} EXIT\n"
 
 
 def roots(ctx: Context) -> list[Path]:
