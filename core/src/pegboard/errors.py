@@ -26,6 +26,7 @@ CODES = {
     "cancelled": "Do not repeat it unless the user asks.",
     "too_large": "Ask for a smaller part.",
     "unsupported": "Use another tool for this.",
+    "failed": "Read what it said before you try again.",
     "internal": "This is a bug in the tool, not in your call. Go on another way.",
 }
 """Each kind of failure that a model may see, with its one-line remedy."""
@@ -39,11 +40,18 @@ class ToolError(PegboardError):
     """Tell the model why the call cannot be done; the conversation goes on.
 
     `code` is one of `CODES`. When the message does not say what to do, the code's remedy is added for the model.
-    `change` is the `Change` that the call has made in the session although it failed.
+    `value` is what programs get to know of the failure, a value of the tool's output model, and `change` the `Change`
+    that the call has made in the session all the same.
     """
 
     def __init__(
-        self, message: str, *, code: str = "invalid_input", remedy: str | None = None, change: Any = None
+        self,
+        message: str,
+        *,
+        code: str = "invalid_input",
+        remedy: str | None = None,
+        value: Any = None,
+        change: Any = None,
     ) -> None:
         if code not in CODES:
             raise ValueError(f"{code!r} is not an error code. Use one of {', '.join(CODES)}.")
@@ -51,7 +59,7 @@ class ToolError(PegboardError):
         self.message = message
         self.code = code
         self.remedy = remedy
-        self.change = change
+        self.value, self.change = value, change
 
 
 class SettingsError(PegboardError):

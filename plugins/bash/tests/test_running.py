@@ -394,6 +394,15 @@ def test_the_structured_result_has_the_documented_names(bash):
     assert {"returnCodeInterpretation", "backgroundTaskId", "persistedOutputPath", "cwdAfter", "wallMs"} <= set(data)
 
 
+def test_programs_get_to_know_how_a_command_failed(bash):
+    result = bash("echo hi; exit 3")
+    assert (result.is_error, result.code) == (True, "failed")
+    assert (result.value.stdout, result.value.exit_code, result.value.interrupted) == ("hi", 3, False)
+    timed_out = bash("echo hi; sleep 60", timeout=300).value
+    assert (timed_out.stdout, timed_out.exit_code, timed_out.timed_out_after_ms) == ("hi", None, 300)
+    assert (timed_out.signal, timed_out.interrupted, timed_out.wall_ms >= 300) == ("SIGTERM", True, True)
+
+
 def test_a_file_that_was_read_and_changed_is_named(bash, board, ctx):
     import hashlib
 

@@ -235,7 +235,14 @@ def _failed(call: Call, error: ToolError, decision: Decision | None) -> Result:
     remedy = CODES[error.code] if error.remedy is None else error.remedy
     words = f"{error.message} {remedy}".strip() if error.code == "internal" or error.remedy else error.message
     return Result(
-        call.id, call.name, (Text(words),), is_error=True, code=error.code, decision=decision, change=error.change
+        call.id,
+        call.name,
+        (Text(words),),
+        is_error=True,
+        code=error.code,
+        value=error.value,
+        decision=decision,
+        change=error.change,
     )
 
 

@@ -65,7 +65,9 @@ class Track:
                 returned = await execute(args, ctx)
             except ToolError as error:
                 failure = {"message": error.message, "code": error.code, "remedy": error.remedy}
-                self.tape.lines.append({**line, **_hide({"error": failure, **_change_line(error.change)}, ctx)})
+                value = None if error.value is None else _dumped(tool, error.value)
+                told = {"error": failure, "value": value, **_change_line(error.change)}
+                self.tape.lines.append({**line, **_hide(told, ctx)})
                 raise
             self.tape.lines.append({**line, **_written(tool, returned, ctx)})
             return returned
@@ -94,10 +96,14 @@ def _key(line: dict[str, Any]) -> tuple[str, str, str]:
 
 def _written(tool: Tool[Any, Any], returned: Any, ctx: Context) -> dict[str, Any]:
     whole = returned if isinstance(returned, Output) else Output(returned)
-    value = TypeAdapter[Any](tool.output).dump_python(whole.value, mode="json")
+    value = _dumped(tool, whole.value)
     line = {"value": value, "messages": list(whole.messages), "metadata": dict(whole.metadata)}
     hidden: dict[str, Any] = _hide({**line, **_change_line(whole.change)}, ctx)
     return hidden
+
+
+def _dumped(tool: Tool[Any, Any], value: Any) -> Any:
+    return TypeAdapter[Any](tool.output).dump_python(value, mode="json")
 
 
 def _change_line(change: Change | None) -> dict[str, Any]:
@@ -112,9 +118,11 @@ def _read(tool: Tool[Any, Any], line: dict[str, Any], ctx: Context) -> Any:
     if change:
         cwd = Path(change["cwd"]) if change["cwd"] else None
         change = Change(cwd, change["mode"], tuple(change["loaded_tools"]))
-    if error := line.get("error"):
-        raise ToolError(error["message"], code=error["code"], remedy=error["remedy"], change=change)
-    value = TypeAdapter[Any](tool.output).validate_python(line["value"])
+    error, value = line.get("error"), line.get("value")
+    if value is not None or not error:
+        value = TypeAdapter[Any](tool.output).validate_python(value)
+    if error:
+        raise ToolError(error["message"], code=error["code"], remedy=error["remedy"], value=value, change=change)
     return Output(value, change=change, messages=line["messages"], metadata=line["metadata"])
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
-from pegboard import Ask, Change, Context, Decision, Facts, Input, Output, Tool, hookimpl
+from pegboard import Ask, Change, Context, Decision, Facts, Input, Output, Tool, ToolError, hookimpl
 
 if TYPE_CHECKING:
     from pegboard_bash.snapshot import Snapshot
@@ -113,7 +113,12 @@ class Bash(Tool[BashInput, BashOutput]):
         from pegboard_bash.calling import Calling
 
         began = time.monotonic()
-        value = await Calling(args, ctx, self._judged(args, ctx), self._snapshot_for(ctx)).value()
+        try:
+            value = await Calling(args, ctx, self._judged(args, ctx), self._snapshot_for(ctx)).value()
+        except ToolError as error:
+            if isinstance(error.value, BashOutput):
+                error.value.wall_ms = round((time.monotonic() - began) * 1000)
+            raise
         value.wall_ms = round((time.monotonic() - began) * 1000)
         moved = value.cwd_after is not None and value.cwd_after != ctx.cwd
         return Output(value, change=Change(cwd=value.cwd_after)) if moved else value

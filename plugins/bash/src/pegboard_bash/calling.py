@@ -117,10 +117,11 @@ class Calling:
 
     def _failure(self, ended: ProcessExit, cwd: Path | None, remark: str, kills: int) -> ToolError:
         text = shown(ended.output, ON_FAILURE)
-        self._keep(text, ended.output)
+        kept = self._keep(text, ended.output)
         if remark or cwd:
             self.remarks.append(remark or f"The next command starts in {cwd}.")
-        if hint := self._changed_files():
+        hint = self._changed_files()
+        if hint:
             self.remarks.append(hint)
         if ended.timed_out:
             how, code = f"timed out after {self.limits.seconds:g} s and was ended", "timeout"
@@ -128,10 +129,22 @@ class Calling:
             how, code = f"wrote more than {ended.output_bytes:,} bytes and was ended", "too_large"
         else:
             starved = ended.out_of_memory or kills_for_memory() > kills
-            how, code = ending(ended.code, ended.signal, starved), "internal"
+            how, code = ending(ended.code, ended.signal, starved), "failed"
         parts = [f"The command {how}.", text.text, *self.remarks]
+        value = bash.BashOutput(
+            stdout=text.text,
+            stderr="\n".join(self.remarks),
+            exit_code=ended.code,
+            signal=ended.signal,
+            interrupted=ended.timed_out,
+            timed_out_after_ms=round(self.limits.seconds * 1000) if ended.timed_out else None,
+            persisted_output_path=kept,
+            persisted_output_size=text.size if kept else None,
+            stale_read_file_state_hint=hint,
+            cwd_after=self.ctx.cwd if self.args.workdir else cwd or self.start,
+        )
         words = "\n".join(part for part in parts if part)
-        return ToolError(words, code=code, remedy="", change=Change(cwd=cwd) if cwd else None)
+        return ToolError(words, code=code, remedy="", value=value, change=Change(cwd=cwd) if cwd else None)
 
     def _note_limits(self, ended: ProcessExit) -> None:
         if ended.output_error:

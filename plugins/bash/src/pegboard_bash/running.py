@@ -96,7 +96,7 @@ def hand_over(process: Process, name: str, ctx: Context) -> Task:
             how = "has failed" if failed else "is done"
             ctx.services.agents.announce(f"The background task {task.id} ({_short(name)}) {how}: it {words}.")
         if failed:
-            raise ToolError(f"It {words}.", code="internal")
+            raise ToolError(f"It {words}.", code="failed", remedy="")
         return f"It {words}."
 
     task = ctx.background.start(_short(name), work, output=process.output)
