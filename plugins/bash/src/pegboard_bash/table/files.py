@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pegboard_bash.deeds import Deed
-from pegboard_bash.programs import Program, needs
+from pegboard_bash.programs import Program
 from pegboard_bash.words import Word
 
 
@@ -112,11 +112,13 @@ PROGRAMS = {
         "read*",
         glob=True,
     ),
-    "md5sum sha1sum sha224sum sha256sum sha384sum sha512sum b2sum": Program(SUMS + " -l: --length= --version", "read*"),
-    "md5 shasum": Program("-bctqr -a: --algorithm= --binary --check --text", "read*"),
+    "md5sum sha1sum sha224sum sha256sum sha384sum sha512sum b2sum": Program(
+        SUMS + " -l: --length= --version", "read*", glob=True
+    ),
+    "md5 shasum": Program("-bctqr -a: --algorithm= --binary --check --text", "read*", glob=True),
     "cksum sum": Program("-a: -rsz --algorithm= --untagged --tag --zero --sysv --version", "read*", glob=True),
     "cmp": Program(
-        "-bls -i: -n: --print-bytes --ignore-initial= --bytes= --silent --quiet --verbose --version", "read*"
+        "-bls -i: -n: --print-bytes --ignore-initial= --bytes= --silent --quiet --verbose --version", "read*", glob=True
     ),
     "diff": Program(
         "-abBcdeEfHiInNpPqrRsTtuwyZ -C: -F: -L: -S: -U: -W: -x: -X:read -# --normal --brief --report-identical-files "
@@ -157,9 +159,9 @@ PROGRAMS = {
     "gzip gunzip": Program(
         "-lvqdc --list --verbose --quiet --stdout --decompress --to-stdout --version",
         "read*",
-        check=needs(r"-[vqd]*[lc][vqdlc]*|--list|--stdout|--to-stdout|--version", "gzip replaces its files."),
+        only_with="-l -c --list --stdout --to-stdout --version",
         reads=("gzip -l a.gz", "gzip -dc a.gz"),
-        asks=("gzip a", "gunzip -k a.gz", "gzip -d a.gz"),
+        asks=("gzip a", "gunzip -k a.gz", "gzip -d a.gz", "gzip -d -- -c a.gz"),
     ),
     "zipinfo": Program("-12smlvhMtTz", "read text*"),
     "nm": Program(

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 
+from pegboard_bash.arguments import take_apart
 from pegboard_bash.programs import Program
 from pegboard_bash.words import Word
 
@@ -38,10 +38,15 @@ LOG = (
 )
 LOG = LOG.replace(" -icgmnqtEFPL: ", " -qt ")
 LIST = (
-    "-alrvqin -l -# --list --all --remotes --verbose --color=? --no-color --column=? --no-column --sort= --merged=? "
-    "--no-merged=? --contains=? --no-contains=? --points-at= --format= --abbrev=? --no-abbrev --ignore-case "
-    "--omit-empty"
+    "-lqi --list --color=? --no-color --column=? --no-column --sort= --merged=? --no-merged=? --contains=? "
+    "--no-contains=? --points-at= --format= --ignore-case --omit-empty"
 )
+BRANCHES = Program(
+    LIST + " -arv --all --remotes --verbose --abbrev=? --no-abbrev --show-current",
+    "text*",
+)
+TAGS = Program(LIST + " -n?", "text*")
+LISTING = "-l --list --contains --no-contains --merged --no-merged --points-at"
 
 
 def _program(options: str, operands: str = "text*") -> Program:
@@ -130,29 +135,31 @@ READING: dict[str, Program] = {
     "stripspace": _program("-sc"),
 }
 
-_CONFIG = (
+CONFIG = Program(
     "-lz --list --get --get-all --get-regexp --get-urlmatch --show-origin --show-scope --name-only --null --local "
+    "--global --system --worktree --bool --int --bool-or-int --type= --path --default= --includes --no-includes --all "
+    "--regexp",
+    "text*",
 )
-_CONFIG += "--global --system --worktree --bool --int --type= --path --default= --includes --no-includes"
 
 
-def _branch(words: list[Word]) -> Program | None:
-    """Listing branches or tags: with a name and without an option that says list, one would be made."""
-    asking = re.compile(r"--(list|contains|no-contains|merged|no-merged|points-at)(=.*)?|-\w*l\w*")
-    listing = any(asking.fullmatch(word.text) for word in words)
-    named = any(not word.text.startswith("-") for word in words)
-    return Program(LIST + " --show-current", "text*") if listing or not named else None
+def _listing(program: Program, asking: str) -> Callable[[list[Word]], Program | None]:
+    """Branches or tags: with a name and without an option that says list, one would be made."""
+
+    def choose(words: list[Word]) -> Program | None:
+        given = take_apart(program.grammar, words)
+        return program if not given.operands or given.has(asking) else None
+
+    return choose
 
 
 def _config(words: list[Word]) -> Program | None:
     """Reading values: by option, by the newer subcommands, or one name alone."""
-    texts = [word.text for word in words]
-    if texts[:1] in (["get"], ["list"]):
-        return Program(_CONFIG + " --all --regexp", "text*")
-    reading = any(re.fullmatch(r"-\w*l\w*|--list|--get(-all|-regexp|-urlmatch)?", text) for text in texts)
-    names = [text for text in texts if not text.startswith("-")]
-    alone = len(names) == 1 and "." in names[0]
-    return Program(_CONFIG, "text*") if reading or alone else None
+    if words and words[0].text in ("get", "list"):
+        return CONFIG
+    given = take_apart(CONFIG.grammar, words)
+    alone = len(given.operands) == 1 and "." in given.operands[0].text
+    return CONFIG if alone or given.has("-l --list --get --get-all --get-regexp --get-urlmatch") else None
 
 
 def _only(**forms: Program) -> Callable[[list[Word]], Program | None]:
@@ -169,8 +176,8 @@ def _only(**forms: Program) -> Callable[[list[Word]], Program | None]:
 
 
 SPECIAL: dict[str, Callable[[list[Word]], Program | None]] = {
-    "branch": _branch,
-    "tag": _branch,
+    "branch": _listing(BRANCHES, LISTING),
+    "tag": _listing(TAGS, f"{LISTING} -n"),
     "config": _config,
     "remote": _only(bare=Program("-v --verbose"), get_url=Program("--push --all", "text")),
     "stash": _only(list=Program(LOG, "text*"), show=Program(DIFF + " --include-untracked --only-untracked", "text*")),

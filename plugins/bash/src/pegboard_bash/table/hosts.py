@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 
 from pegboard_bash.deeds import Deed
 from pegboard_bash.programs import Program
+from pegboard_bash.scripts.jq import check_jq
 from pegboard_bash.words import Word, names
 
 GH = (
@@ -30,6 +31,7 @@ def check_gh(words: list[Word], deed: Deed) -> None:
     """A GET is reading. `-w` opens a browser for most subcommands."""
     if deed.program != "gh run list" and any(re.fullmatch(r"-\w*w\w*", word.text) for word in words):
         deed.refuse("gh may open a browser.")
+    check_jq(words, deed)
 
 
 def check_gh_api(words: list[Word], deed: Deed) -> None:
@@ -39,6 +41,7 @@ def check_gh_api(words: list[Word], deed: Deed) -> None:
         method = found[1] or (words[at + 1].text if at + 1 < len(words) else "") if found else "GET"
         if method != "GET":
             deed.refuse(f"gh api sends {method}, which can change something.")
+    check_jq(words, deed)
 
 
 def check_kubectl(words: list[Word], deed: Deed) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pegboard_bash.programs import Program, needs
+from pegboard_bash.programs import Program
 
 _PIP = Program(
     subcommands={
@@ -47,7 +47,7 @@ PROGRAMS = {
     "rpm": Program(
         "-qailcdfRsp --queryformat= --qf= --query --all --info --list",
         "text*",
-        check=needs(r"-q\w*|--query", "rpm without -q installs."),
+        only_with="-q --query",
         reads=("rpm -qa",),
         asks=("rpm -i x.rpm", "rpm --pipe x -qa", "rpm -q --eval x", "rpm -e x"),
     ),
@@ -60,8 +60,8 @@ PROGRAMS = {
     "unzip": Program(
         "-lvZtp1",
         "read text*",
-        check=needs(r"-[lvZtp1]+", "unzip unpacks files."),
+        only_with="-l -v -Z -t -p",
         reads=("unzip -l a.zip",),
-        asks=("unzip a.zip", "unzip -lo a.zip"),
+        asks=("unzip a.zip", "unzip -lo a.zip", "unzip -1 a.zip", "unzip -- -l"),
     ),
 }

@@ -8,7 +8,12 @@ from pegboard_bash.deeds import Deed
 from pegboard_bash.programs import Program
 from pegboard_bash.words import Word, names
 
-PS_BUNDLE = re.compile(r"-[AadefFHjlLMTywZ]+|-?[auxfwljhT]+|--forest|--no-headers|--headers|-[efalA]*[opqCuUgGtN]")
+PS_UNIX = re.compile(r"-[AadefFHjlLMNTywZ]+")
+PS_BSD = re.compile(r"-?[auxfwljhT]+")
+PS_VALUED = re.compile(r"-[efalAH]*[opqCuUgGt]")
+PS_WITH_E = re.compile(r"[AadefFHjlLwyZMN]+")
+PS_LONG = names("--sort --format --pid --ppid --user --columns --cols --width --rows --lines")
+PS_ALONE = names("--forest --no-headers --no-heading --headers --version -V")
 PS_VALUE = re.compile(r"[\w,%:=.+/@-]+")
 IP_OBJECTS = frozenset({"addr", "address", "a", "link", "l", "route", "r", "neigh", "neighbor", "n", "rule", "maddr"})
 IP_FLAGS = frozenset(
@@ -18,19 +23,27 @@ IP_WORDS = frozenset({"show", "list", "ls", "dev", "up", "table", "main", "all",
 
 
 def check_ps(words: list[Word], deed: Deed) -> None:
-    """Ps without the BSD option `e`, which shows the environment of processes."""
-    at = 0
+    """Ps without the BSD option `e`, which shows the environment of processes.
+
+    Where words contradict each other, ps reads all of them again as BSD options, and a harmless `-e` becomes that one.
+    """
+    letters, at = "", 0
     while at < len(words):
         text, at = words[at].text, at + 1
         long, given, _ = text.partition("=")
-        if long in ("--sort", "--format", "--pid", "--ppid", "--user", "--columns"):
+        if long in PS_LONG:
             at += not given
-        elif text[:1] == "-" and text[-1] in "opqCuUgGt" and PS_BUNDLE.fullmatch(text) and at < len(words):
+        elif text[:1] == "-" and text[-1] in "opqCuUgGt" and PS_VALUED.fullmatch(text) and at < len(words):
+            letters += text[1:-1]
             if not PS_VALUE.fullmatch(words[at].text) or "env" in words[at].text:
                 deed.refuse("ps may show the environment of processes.")
             at += 1
-        elif not (PS_BUNDLE.fullmatch(text) or text.isdigit()) or (text[:1] != "-" and "e" in text):
+        elif PS_UNIX.fullmatch(text) or PS_BSD.fullmatch(text):
+            letters += text.lstrip("-")
+        elif not (text in PS_ALONE or text.isdigit()):
             deed.refuse(f"{words[at - 1].source} of ps is not known to be harmless.")
+    if "e" in letters and not PS_WITH_E.fullmatch(letters):
+        deed.refuse("ps may show the environment of processes.")
 
 
 def check_date(words: list[Word], deed: Deed) -> None:
@@ -101,7 +114,7 @@ PROGRAMS = {
         asks=("hostname x",),
     ),
     "printenv": Program("-0 --null", "text*"),
-    "locale": Program("-ackm -k:", "text*"),
+    "locale": Program("-ackm --all-locales --charmaps --category-name --keyword-name", "text*"),
     "getconf": Program("-a", "text*"),
     "tput": Program("", "text*", check=check_tput, asks=("tput init", "tput -T x cols")),
     "sleep": Program("", "text*"),
@@ -123,7 +136,9 @@ PROGRAMS = {
         asks=("getent hosts example.invalid",),
     ),
     "ps": Program(
-        check=check_ps, reads=("ps aux", "ps -ef", "ps -eo pid,comm --sort=-rss", "ps -p 1"), asks=("ps auxe", "ps e")
+        check=check_ps,
+        reads=("ps aux", "ps -ef", "ps -eo pid,comm --sort=-rss", "ps -p 1"),
+        asks=("ps auxe", "ps e", "ps -ef -x", "ps -eHT", "ps -e -aux"),
     ),
     "pgrep": Program(
         "-acflnovxwi -u: -U: -g: -G: -P: -s: -t: -d: -F:read --full --list-name --list-full --newest --oldest --exact "
@@ -153,11 +168,11 @@ PROGRAMS = {
     ),
     "dmesg": Program("-HTkxLret -l: -f: --human --ctime --level= --facility= --kernel --decode --color=? --nopager"),
     "journalctl": Program(
-        "-aefkqrx -n: -u: -p: -S: -U: -b? -o: -g: -t: -# --no-pager --since= --until= --unit= --lines=? --priority= "
+        "-aefkqrx -n? -u: -p: -S: -U: -b? -o: -g: -t: -# --no-pager --since= --until= --unit= --lines=? --priority= "
         "--output= --grep= --boot=? --user --system --dmesg --reverse --list-boots --disk-usage --no-hostname --utc",
         "text*",
         reads=("journalctl -u ssh -n 50 --no-pager",),
-        asks=("journalctl --vacuum-time=1s", "journalctl --rotate"),
+        asks=("journalctl --vacuum-time=1s", "journalctl --rotate", "journalctl -n --rotate"),
     ),
     "systemctl": Program(
         subcommands={
