@@ -74,6 +74,8 @@ class Grammar:
         self.numbers = self.plus = False
         for each in options.split():
             self._option(each)
+        if "version" in self.long:
+            self.long["help"] = ("", "")  # The GNU programs, which tell both and end.
         given = [] if operands == "none" else operands.split()
         self.more = given.pop()[:-1] if given and given[-1].endswith("*") else ""
         self.operands = [kind.rstrip("?") for kind in given]

@@ -16,6 +16,8 @@ PRINTING = re.compile(r"\bprintf?\b([^;}]*)")
 
 def check_awk(words: list[Word], deed: Deed) -> None:
     """Awk with a program on the command line."""
+    if [word.text for word in words] in (["--version"], ["--help"]):
+        return
     at = 0
     while at < len(words) and words[at].text.startswith("-") and len(words[at].text) > 1:
         text, at = words[at].text, at + 1

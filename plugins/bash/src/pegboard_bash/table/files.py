@@ -121,7 +121,8 @@ PROGRAMS = {
         "-bls -i: -n: --print-bytes --ignore-initial= --bytes= --silent --quiet --verbose --version", "read*", glob=True
     ),
     "diff": Program(
-        "-abBcdeEfHiInNpPqrRsTtuwyZ -C: -F: -L: -S: -U: -W: -x: -X:read -# --normal --brief --report-identical-files "
+        "-abBcdeEfHinNpPqrRsTtuwyZ0123456789 -I: -C: -F: -L: -S: -U: -W: -x: -X:read -# --normal --brief "
+        "--report-identical-files "
         "--context=? --unified=? --ed --rcs --side-by-side --width= --left-column --suppress-common-lines "
         "--show-c-function --show-function-line= --label= --expand-tabs --initial-tab --tabsize= "
         "--suppress-blank-empty "
@@ -163,6 +164,7 @@ PROGRAMS = {
         reads=("gzip -l a.gz", "gzip -dc a.gz"),
         asks=("gzip a", "gunzip -k a.gz", "gzip -d a.gz", "gzip -d -- -c a.gz"),
     ),
+    "zgrep zegrep zfgrep": Program("-EFGHPchilLnoqsvwxz -A: -B: -C: -m: -e:", "text read*"),
     "zipinfo": Program("-12smlvhMtTz", "read text*"),
     "nm": Program(
         "-aABCDgnoPprSsuv -t: -f: --defined-only --undefined-only --demangle --size-sort --print-size",
@@ -173,6 +175,14 @@ PROGRAMS = {
         "-aAdehIlnrsSuVW --all --headers --file-header --symbols --syms --dynamic --relocs --wide",
         "read*",
         check=check_response_file,
+    ),
+    "objdump": Program(
+        "-afphxdDSsgGtTrRClwz -j: -M: -b: -m: --archive-headers --file-headers --private-headers --section-headers "
+        "--all-headers --disassemble=? --disassemble-all --source --full-contents --syms --dynamic-syms --reloc "
+        "--dynamic-reloc --demangle=? --section= --start-address= --stop-address= --no-show-raw-insn --version",
+        "read*",
+        check=check_response_file,
+        asks=("objdump @x",),
     ),
     "size": Program("-ABdotx", "read*", check=check_response_file),
     "namei": Program("-lmnovx", "read*", glob=True),

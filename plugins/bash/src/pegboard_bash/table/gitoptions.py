@@ -19,7 +19,9 @@ DIFF = (
     "--skip-to= --rotate-to= --relative=? --no-relative --text --ignore-cr-at-eol --ignore-space-at-eol "
     "--ignore-space-change --ignore-all-space --ignore-blank-lines --ignore-matching-lines= --inter-hunk-context= "
     "--function-context --exit-code --quiet --no-ext-diff --no-textconv --ignore-submodules=? --src-prefix= "
-    "--dst-prefix= --no-prefix --default-prefix --line-prefix= --cached --staged --merge-base --find-object="
+    "--dst-prefix= --no-prefix --default-prefix --line-prefix= --cached --staged --merge-base --find-object= "
+    "--no-index --output-indicator-new= --output-indicator-old= "
+    "--output-indicator-context= --ita-invisible-in-index --ita-visible-in-index"
 )
 LOG = (
     DIFF + " -icgmnqtEFPL: -n: -L: -# --follow --no-decorate --decorate=? --decorate-refs= --decorate-refs-exclude= "
@@ -32,7 +34,8 @@ LOG = (
     "--right-only --cherry --walk-reflogs --grep-reflog= --merge --boundary --simplify-by-decoration --show-pulls "
     "--full-history --dense --sparse --simplify-merges --ancestry-path=? --reverse --no-walk=? --do-walk --date-order "
     "--author-date-order --topo-order --pretty=? --format= --oneline --abbrev-commit --no-abbrev-commit "
-    "--encoding= --expand-tabs=? --no-expand-tabs --notes=? --no-notes --relative-date --date= --parents --children "
+    "--encoding= --expand-tabs=? --no-expand-tabs --notes=? --show-notes=? --no-notes --relative-date --date= "
+    "--parents --children "
     "--left-right --graph --no-graph --show-linear-break=? --count --timestamp --diff-merges= --no-diff-merges --cc "
     "--combined-all-paths --clear-decorations -c -m -i -g -E -F -P"
 )
@@ -99,7 +102,7 @@ READING: dict[str, Program] = {
     "shortlog": _program(LOG + " -sne -w? --numbered --summary --email --group= --committer"),
     "describe": _program(
         "--all --tags --contains --abbrev=? --candidates= --exact-match --debug --long --match= --exclude= --always "
-        "--first-parent --dirty=? --broken=?"
+        "--first-parent"
     ),
     "for-each-ref": _program(
         "--count= --shell --perl --python --tcl --sort= --format= --color=? --points-at= --merged=? --no-merged=? "
@@ -133,6 +136,13 @@ READING: dict[str, Program] = {
     "verify-pack": _program("-vs --verbose --stat-only"),
     "patch-id": _program("--stable --unstable"),
     "stripspace": _program("-sc"),
+    "hash-object": _program("-t: --stdin --stdin-paths --path= --no-filters --literally"),
+    "fsck": _program(
+        "--unreachable --dangling --no-dangling --root --tags --cache --no-reflogs --full --no-full --strict --verbose "
+        "--progress --no-progress --connectivity-only --name-objects"
+    ),
+    "get-tar-commit-id": _program("", "none"),
+    "column": _program("--mode= --width= --padding= --indent="),
 }
 
 CONFIG = Program(
@@ -179,11 +189,19 @@ SPECIAL: dict[str, Callable[[list[Word]], Program | None]] = {
     "branch": _listing(BRANCHES, LISTING),
     "tag": _listing(TAGS, f"{LISTING} -n"),
     "config": _config,
-    "remote": _only(bare=Program("-v --verbose"), get_url=Program("--push --all", "text")),
+    "remote": _only(
+        bare=Program("-v --verbose"),
+        get_url=Program("--push --all", "text"),
+        show=Program("-n", "text*", only_with="-n"),
+    ),
+    "submodule": _only(bare=Program("-q --quiet --cached"), status=Program("-q --quiet --cached --recursive", "text*")),
+    "ls-remote": lambda words: Program("-q --quiet --get-url", "text?", only_with="--get-url"),
     "stash": _only(list=Program(LOG, "text*"), show=Program(DIFF + " --include-untracked --only-untracked", "text*")),
     "worktree": _only(list=Program("-vz --verbose --porcelain")),
-    "notes": _only(list=Program("", "text*"), show=Program("", "text*")),
-    "reflog": _only(bare=Program(LOG), show=Program(LOG, "text*"), exists=Program("", "text")),
+    "notes": _only(bare=Program(""), list=Program("", "text*"), show=Program("", "text*")),
+    "reflog": _only(
+        bare=Program(LOG), HEAD=Program(LOG), list=Program(""), show=Program(LOG, "text*"), exists=Program("", "text")
+    ),
     "bisect": _only(log=Program("")),
     "bundle": _only(verify=Program("-q", "read"), list_heads=Program("", "read text*")),
 }

@@ -16,7 +16,7 @@ GH = (
     "--search= --label= --assignee= --author= --base= --head= --comments --patch --name-only --workflow= --branch= "
     "--user= --event= --status= --commit= --verbose --milestone= --mention= --app= --draft --all --created= --order= "
     "--sort= --owner= --language= --visibility= --archived --source --fork --color= --required --exit-status --job= "
-    "--attempt= --exclude-drafts --exclude-pre-releases"
+    "--attempt= --exclude-drafts --exclude-pre-releases --log --log-failed --closed"
 )
 DOCKER = "-aqnls -f: -n: --all --quiet --no-trunc --filter= --format= --last= --latest --size --digests --human=?"
 KUBE = (
@@ -81,7 +81,7 @@ def _docker(options: str = "") -> Program:
     return Program(f"{DOCKER} {options}", "text*")
 
 
-_LOGS = _docker("-t --timestamps --tail= --since= --until= --details --follow")
+_LOGS = _docker("-tf --timestamps --tail= --since= --until= --details --follow")
 _INSPECT = _docker("--type=")
 _DOCKER = {
     "ps": _docker(),
@@ -97,7 +97,10 @@ _DOCKER = {
     "stats": _docker("--no-stream"),
     "--version": Program(""),
     "-v": Program(""),
-    "container": Program(subcommands={"ls": _docker(), "list": _docker(), "ps": _docker(), "logs": _LOGS}),
+    "container": Program(
+        subcommands={"ls": _docker(), "list": _docker(), "ps": _docker(), "logs": _LOGS, "inspect": _INSPECT}
+    ),
+    "compose": Program(subcommands={"version": Program("--short -f: --format=")}),
     "image": Program(subcommands={"ls": _docker(), "list": _docker(), "history": _docker(), "inspect": _INSPECT}),
     "volume": Program(subcommands={"ls": _docker(), "list": _docker(), "inspect": _INSPECT}),
     "network": Program(subcommands={"ls": _docker(), "list": _docker(), "inspect": _INSPECT}),
@@ -115,7 +118,10 @@ PROGRAMS = {
             "repo": Program(subcommands=_gh("view", "list")),
             "release": Program(subcommands=_gh("view", "list")),
             "workflow": Program(subcommands=_gh("view", "list")),
-            "label": Program(subcommands=_gh("list")),
+            **{name: Program(subcommands=_gh("list")) for name in names("label cache secret variable org project")},
+            "ruleset": Program(subcommands=_gh("list", "view", "check")),
+            "gist": Program(subcommands=_gh("list", "view")),
+            "status": Program("-o: -e: --org= --exclude=", open_world=True),
             "search": Program(subcommands=_gh("issues", "prs", "repos", "code", "commits")),
             "auth": Program(subcommands={"status": Program("", open_world=True)}),
             "api": Program(
@@ -150,9 +156,8 @@ PROGRAMS = {
     ),
     "kubectl": Program(
         subcommands={
-            **dict.fromkeys(
-                names("get describe logs top explain api-resources api-versions cluster-info version"), _KUBE
-            ),
+            **dict.fromkeys(names("get describe top explain api-resources api-versions cluster-info version"), _KUBE),
+            "logs": Program(KUBE + " -f --follow --since-time= --limit-bytes=", "text*", open_world=True),
             "config": Program(
                 subcommands=dict.fromkeys(("get-contexts", "current-context"), Program("-o: --output=", "text*"))
             ),

@@ -13,6 +13,13 @@ _PIP = Program(
         "freeze": Program("-l --local --user --all --exclude-editable --exclude= --disable-pip-version-check"),
         "show": Program("-fv --files --verbose --disable-pip-version-check", "text*"),
         "check": Program("-q"),
+        "inspect": Program("-v --local --user"),
+        "debug": Program("-v"),
+        "help": Program("", "text?"),
+        "config": Program(
+            subcommands={name: Program("--user --global --site", "text?") for name in ("list", "get", "debug")}
+        ),
+        "cache": Program(subcommands={name: Program("", "text?") for name in ("dir", "info", "list")}),
         "--version": Program(""),
         "-V": Program(""),
     },
@@ -44,6 +51,7 @@ PROGRAMS = {
             for name in ("policy", "search", "show", "showpkg", "depends", "rdepends", "madison")
         }
     ),
+    "apt-mark": Program(subcommands={name: Program("", "text*") for name in ("showauto", "showmanual", "showhold")}),
     "rpm": Program(
         "-qailcdfRsp --queryformat= --qf= --query --all --info --list",
         "text*",
@@ -56,7 +64,15 @@ PROGRAMS = {
         asks=("brew install x",),
     ),
     "gem": Program(subcommands={"list": Program("-al --local --no-versions", "text*"), "--version": Program("")}),
-    "conda mamba": Program(subcommands={"list": Program("-n: --json", "text*"), "--version": Program("")}),
+    "conda mamba": Program(
+        subcommands={
+            "list": Program("-n: --json --name=", "text*"),
+            "info": Program("-e --envs --json"),
+            "env": Program(subcommands={"list": Program("--json")}),
+            "--version": Program(""),
+        },
+        asks=("conda install x", "conda env create"),
+    ),
     "unzip": Program(
         "-lvZtp1",
         "read text*",

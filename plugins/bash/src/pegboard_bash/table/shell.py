@@ -29,8 +29,9 @@ def check_bracket(words: list[Word], deed: Deed) -> None:
 
 def check_printf(words: list[Word], deed: Deed) -> None:
     """`printf` without `-v` and `%n`, which assign to a variable."""
-    form = words[0] if words else None
-    if form is None or not form.literal or form.text.startswith("-"):
+    ended = bool(words) and words[0].text == "--"
+    form = words[ended] if len(words) > ended else None
+    if form is None or not form.literal or (form.text.startswith("-") and not ended):
         deed.refuse("printf may assign to a variable.")
     elif any(found[1] == "n" for found in CONVERSION.finditer(form.text)):
         deed.refuse("printf %n assigns to a variable.")
@@ -128,7 +129,7 @@ PROGRAMS = {
     "exec": Program(check=check_exec, asks=("exec ls",)),
     "exit return break continue": Program(check=check_exit),
     "set": Program(check=check_set, reads=("set -euo pipefail; ls",), asks=("set", "set -o posix", "set -- a")),
-    "ulimit": Program("-aSH"),
+    "ulimit": Program("-aSHbcdefiklmnpqrstuvxPRT", asks=("ulimit -n 1",)),
     "umask": Program("-Sp", asks=("umask 000",)),
     "times jobs wait": Program(""),
     "help": Program("-dms", "text*", reads=("help cd",)),

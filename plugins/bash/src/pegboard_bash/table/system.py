@@ -71,8 +71,17 @@ def check_sysctl(words: list[Word], deed: Deed) -> None:
             deed.refuse("sysctl sets a value.")
 
 
+def check_status(words: list[Word], deed: Deed) -> None:
+    """A program that tells how things stand unless it is told to change them."""
+    for word in words:
+        if not word.text.startswith("-") and word.text not in ("status", "show"):
+            deed.refuse(f"{deed.program} may change the machine.")
+
+
 def check_man(words: list[Word], deed: Deed) -> None:
     """Man with plain names: a path or an option can bring its own pager and macros."""
+    if [word.text for word in words] == ["--version"]:
+        return
     for word in words:
         if not re.fullmatch(r"-[kfw]|[A-Za-z0-9][\w.+-]*", word.text):
             deed.refuse("man is known only with the plain name of a page.")
@@ -159,6 +168,13 @@ PROGRAMS = {
         check=check_ip, reads=("ip a", "ip -br addr show", "ip route"), asks=("ip link set lo down", "ip -b x")
     ),
     "ifconfig": Program("-a"),
+    "arp route": Program("-nave", asks=("arp -d x", "route add x")),
+    "lsb_release": Program("-acdirs --all --codename --description --id --release --short"),
+    "hostnamectl": Program("", "text?", check=check_status, asks=("hostnamectl set-hostname x",)),
+    "timedatectl": Program("--no-pager -p: -a", "text?", check=check_status, asks=("timedatectl set-time x",)),
+    "top": Program(
+        "-bcHiSn -n: -d: -p: -u: -U: -o: -w? -E: -e:", only_with="-b", reads=("top -bn1",), asks=("top", "top -n 1")
+    ),
     "sysctl": Program(
         "-aneNA --all --names --values",
         "text*",
@@ -179,8 +195,12 @@ PROGRAMS = {
             name: Program(
                 "-alq -n: -t: -p: --no-pager --all --type= --state= --user --full --property= --failed", "text*"
             )
-            for name in names("status is-active is-enabled is-failed list-units list-unit-files list-timers show cat")
-        },
+            for name in names(
+                "status is-active is-enabled is-failed list-units list-unit-files list-timers list-sockets "
+                "list-dependencies show cat get-default is-system-running"
+            )
+        }
+        | {"--version": Program("")},
         asks=("systemctl restart x", "systemctl -H x status"),
     ),
     "man": Program(check=check_man, reads=("man ls", "man 5 passwd"), asks=("man -P x ls", "man ./x", "man -l x")),
