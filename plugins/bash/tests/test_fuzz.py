@@ -1,7 +1,7 @@
 """Made-up commands: each that is taken for reading is run in a throw-away folder, and nothing may change there.
 
 Inside bubblewrap where it is installed; otherwise in a folder and home of their own with a bare environment.
-`PEGBOARD_TEST_SLOW=1` tries many more.
+`PEGBOARD_TEST_SLOW=1` tries many more. `PEGBOARD_TEST_PATH` names further folders with programs to run.
 """
 
 from __future__ import annotations
@@ -19,8 +19,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from pegboard_bash.programs import known_programs
+from pegboard_bash.programs import Program, known_programs
 from pegboard_bash.repository import git_environment
+from pegboard_bash.table.gitoptions import BRANCHES, CONFIG, READING, TAGS
 from pegboard_bash.understanding import understand
 
 SLOW = os.environ.get("PEGBOARD_TEST_SLOW") == "1"
@@ -57,6 +58,8 @@ FRAGMENTS = [
     ),
     *("w pwned", "s/a/b/w pwned", "1e touch pwned", '{print > "pwned"}', 'BEGIN{system("touch pwned")}', "-delete"),
     *("README.md", "src", "src/app.py", "nums.txt", "*", "*.md", "src/*.py", ".", "..", "/dev/null", "-n", "-r", "-f"),
+    *("%n", "-v", "+!touch", "@README.md", "a[$(touch pwned)]", "${x@P}", "${x[$(touch pwned)]}", "$[x]", "--help"),
+    *("//proc/self/environ", "ext::sh", "--submodule=diff", "-c", "--exec=touch", "-I./x", "--to-command=x", "%G?"),
     *("$IFS", "${IFS}", "$x", "${x:-touch}", "${x:=a}", "$(touch pwned)", "`touch pwned`", "<(touch pwned)", "$((1))"),
     *(
         "{touch,pwned}",
@@ -115,6 +118,8 @@ JOINTS = [
 ]
 PREFIXES = [
     *("timeout 5 ", "nice ", "time ", "command ", "env ", "env LANG=C ", "LANG=C ", "X=1 ", "PATH=. ", "xargs ", "! "),
+    *("command cd src; ", "time -p ", "timeout -k 1 5 ", "nice -n 5 ", "env -u X ", "POSIXLY_CORRECT=1 ", "IFS=x "),
+    *("cd src || ", "[[ a =~ b ]] || ", "test -f x && ", "printf -v x ", "until true; do ", "case a in a) ", "f() { "),
     *("builtin ", "eval ", "exec ", "bash -c ", "sudo ", "nohup ", "stdbuf -o0 ", "if true; then ", "for f in a; do "),
     *(
         "(",
@@ -166,6 +171,10 @@ SUFFIXES = [
 ]
 
 
+VALUES = ("1", "README.md", "-opwned", "--output=pwned", "-l")
+OPERANDS = ("", "README.md", "README.md pwned", "-opwned README.md", "--output=pwned", "-- -l README.md")
+
+
 def _rows(name: str) -> list[str]:
     return [json.loads(line)["command"] for line in (DATA / name).read_text().splitlines()]
 
@@ -197,7 +206,7 @@ def mutate(command: str, chance: random.Random) -> str:
     """One change to a command."""
     words = command.split(" ")
     at = chance.randrange(len(words))
-    kind = chance.randrange(8)
+    kind = chance.randrange(11)
     if kind == 0:
         words[at] = quote(words[at], chance)
     elif kind == 1:
@@ -212,9 +221,53 @@ def mutate(command: str, chance: random.Random) -> str:
         return command + chance.choice(JOINTS) + chance.choice(seeds())
     elif kind == 6:
         return chance.choice(PREFIXES) + command + chance.choice(SUFFIXES)
-    else:
+    elif kind == 7:
         words[at] = words[at] + chance.choice(FRAGMENTS)
+    elif kind == 8:
+        words.insert(at + 1, chance.choice(options_of(words[0]) or FRAGMENTS))
+    elif kind == 9:
+        return chance.choice(["$IFS", "${IFS}", "\\\n", "\t", "$'\\x20'", "''"]).join(words)
+    else:
+        words[at : at + 2] = ["{" + ",".join(words[at : at + 2]) + "}"]
     return " ".join(words)
+
+
+@lru_cache(maxsize=400)
+def options_of(name: str) -> list[str]:
+    """Every option that the table knows of a program."""
+    return sorted({option for who, program in grammars() if who.split()[0] == name for option, _ in spellings(program)})
+
+
+@lru_cache(maxsize=1)
+def grammars() -> list[tuple[str, Program]]:
+    """Every program and subcommand of the table that is described by its options, with the words that name it."""
+    found = [(f"git {name}", program) for name, program in READING.items()]
+    found += [("git branch", BRANCHES), ("git tag", TAGS), ("git config", CONFIG)]
+    waiting = [(name, program) for name, program in known_programs() if not any(word in f"{name} " for word in HANGING)]
+    while waiting:
+        name, program = waiting.pop()
+        waiting += [(f"{name} {word}", inner) for word, inner in program.subcommands.items()]
+        if program.options and not program.changes:
+            found.append((name, program))
+    return sorted(found, key=lambda each: each[0])
+
+
+def spellings(program: Program) -> list[tuple[str, bool]]:
+    """The options of a program as they are written, and whether a value follows in a word of its own."""
+    grammar = program.grammar
+    found = [(f"-{letter}", value == ":") for letter, (value, _) in grammar.short.items()]
+    return [*found, *((f"--{name}", value == ":") for name, (value, _) in grammar.long.items())]
+
+
+@lru_cache(maxsize=1)
+def table_commands() -> list[str]:
+    """Every option that the table accepts, with values and operands that would show a mistake about it."""
+    found: list[str] = []
+    for name, program in grammars():
+        for option, valued in spellings(program):
+            for value in VALUES if valued else ("",):
+                found += [f"{name} {option} {value} {operands}" for operands in OPERANDS]
+    return found
 
 
 def made_up(number: int) -> str:
@@ -251,7 +304,13 @@ def boxed() -> bool:
 def run_all(commands: list[str], base: Path) -> None:
     """Run commands one after the other in the folder `repo`, with `home` as home."""
     repo, home = base / "repo", base / "home"
-    env = {"PATH": "/usr/bin:/bin:/usr/sbin:/sbin", "HOME": str(home), "TMPDIR": str(home), **git_environment()}
+    more = os.environ.get("PEGBOARD_TEST_PATH", "")
+    env = {
+        "PATH": f"/usr/bin:/bin:/usr/sbin:/sbin:{more}".rstrip(":"),
+        "HOME": str(home),
+        "TMPDIR": str(home),
+        **git_environment(),
+    }
     box: list[str] = []
     if boxed():
         box = ["bwrap", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--tmpfs", "/run", "--tmpfs", "/tmp"]
@@ -317,6 +376,12 @@ def test_any_text_is_judged_without_a_failure(command, base):
 
 def test_known_reading_commands_change_nothing(base):
     check([each for each in seeds() if understand(each, base / "repo").facts.read_only], base)
+
+
+def test_every_option_that_the_table_accepts_changes_nothing(base):
+    commands = table_commands() if SLOW else random.Random(7).sample(table_commands(), 400)
+    for at in range(0, len(commands), 400):
+        check(commands[at : at + 400], base)
 
 
 def test_the_box_would_notice_a_change(base):

@@ -39,6 +39,31 @@ COMMANDS = [
     "git describe --always --dirty",
     "git shortlog -s HEAD",
     "git log --format=%an",
+    "git log -p -m",
+    "git log -p --diff-merges=remerge",
+    "git log -p --diff-merges remerge",
+    "git log -p --remerge-diff",
+    "git log -p --submodule=diff",
+    "git log -p --submodule",
+    "git diff HEAD~1 --submodule=diff",
+    "git diff --no-index README.md nums.txt",
+    "git show HEAD:README.md",
+    "git cat-file -p HEAD:README.md",
+    "git hash-object README.md",
+    "git fsck",
+    "git submodule status",
+    "git ls-remote --get-url",
+    "git stash show -p",
+    "git reflog",
+    "git notes",
+    "git remote show -n origin",
+    "git log --format='%h %(trailers)'",
+    "git log --format=%G?",
+    "git for-each-ref --format='%(signature)'",
+    "git grep foo HEAD~1",
+    "git diff-tree -p HEAD",
+    "git rev-list --objects HEAD",
+    "git check-attr -a README.md",
 ]
 ATTRIBUTES = "*.md diff=evil filter=evil\n* filter=evil\n"
 
@@ -103,6 +128,51 @@ def submodule(folder: Path, marker: Path) -> None:
     git(inner, "config", "core.fsmonitor", f"touch {marker}; true")
 
 
+def merged_again(folder: Path, marker: Path) -> None:
+    (folder / ".gitattributes").write_text("*.txt merge=evil\n")
+    git(folder, "add", "-A")
+    git(folder, "commit", "-q", "-m", "attributes")
+    for name in ("left", "right"):
+        git(folder, "checkout", "-q", "-b", name, "main")
+        (folder / "nums.txt").write_text(f"{name}\n")
+        git(folder, "commit", "-q", "-am", name)
+    git(folder, "merge", "-q", "-s", "ours", "-m", "both", "left")
+    git(folder, "config", "merge.evil.driver", f"touch {marker}")
+
+
+def merged_again_by_configuration(folder: Path, marker: Path) -> None:
+    merged_again(folder, marker)
+    git(folder, "config", "log.diffMerges", "remerge")
+
+
+def former_submodule(folder: Path, marker: Path) -> None:
+    """History knows a submodule, the index does not, and its folder holds a repository of the attacker's."""
+    submodule(folder, marker)
+    inner = folder / "inner"
+    (inner / "a").write_text("b")
+    git(inner, "commit", "-q", "-am", "y")
+    git(folder, "add", "inner")
+    git(folder, "commit", "-q", "-m", "moved on")
+    git(folder, "rm", "-q", "--cached", "inner")
+    git(folder, "commit", "-q", "-m", "gone")
+    git(inner, "config", "diff.external", f"touch {marker}; true")
+
+
+def promised(folder: Path, marker: Path) -> None:
+    """An object is missing, and git would fetch it from a remote that is a program."""
+    for key, value in {
+        "remote.origin.url": f"ext::sh -c touch% {marker}",
+        "remote.origin.promisor": "true",
+        "remote.origin.partialclonefilter": "blob:none",
+        "extensions.partialClone": "origin",
+        "core.repositoryFormatVersion": "1",
+        "protocol.ext.allow": "always",
+    }.items():
+        git(folder, "config", key, value)
+    name = subprocess.check_output(["git", "rev-parse", "HEAD:README.md"], cwd=folder, text=True).strip()
+    (folder / ".git" / "objects" / name[:2] / name[2:]).unlink()
+
+
 PLANTS = {
     "fsmonitor": configured("core.fsmonitor"),
     "external diff": configured("diff.external"),
@@ -126,6 +196,15 @@ PLANTS = {
     "attributes in the tree": attributes_in_tree,
     "odd spelling": oddly_written,
     "submodule": submodule,
+    "former submodule": former_submodule,
+    "merge made again": merged_again,
+    "merge made again by configuration": merged_again_by_configuration,
+    "missing object": promised,
+    "hook by configuration": configured("hook.evil.command"),
+    "network helpers": configured("core.sshCommand"),
+    "credential helper": configured("credential.helper", "!touch {marker}"),
+    "proxy": configured("core.gitProxy"),
+    "trailer": configured("trailer.x.command"),
 }
 
 
@@ -135,15 +214,20 @@ def test_nothing_runs_in_a_hostile_repository(plant, own_repository, tmp_path):
     plant(own_repository, marker)
     marker.unlink(missing_ok=True)
     (own_repository / "README.md").write_text("# Title\nchanged\n")
-    env = {**GIT_ENV, "HOME": str(tmp_path), **git_environment()}
-    for command in COMMANDS:
-        if understand(command, own_repository).facts.read_only:
-            subprocess.run(["bash", "-c", command], cwd=own_repository, env=env, capture_output=True, check=False)
-    assert not marker.exists()
+    for env in (git_environment(), {}):
+        env |= {**GIT_ENV, "HOME": str(tmp_path)}
+        for command in COMMANDS:
+            if understand(command, own_repository).facts.read_only:
+                subprocess.run(["bash", "-c", command], cwd=own_repository, env=env, capture_output=True, check=False)
+                assert not marker.exists(), command
 
 
 @pytest.mark.parametrize(
-    "name", ["fsmonitor", "external diff", "clean filter", "hook", "textconv", "include", "submodule"]
+    "name",
+    [
+        *("fsmonitor", "external diff", "clean filter", "hook", "textconv", "include", "submodule", "missing object"),
+        *("merge made again", "merge made again by configuration"),
+    ],
 )
 def test_a_hostile_repository_would_have_run_its_command(name, own_repository, tmp_path):
     """The other side of the test above: without the check the marker appears, so the plants are real."""
@@ -169,6 +253,59 @@ def test_git_status_through_the_tool_does_not_run_a_monitor(board, tmp_path, ctx
 def test_a_bare_repository_in_the_working_directory_asks(tmp_path):
     git(tmp_path, "init", "-q", "--bare", ".")
     assert "bare repository" in understand("git status", tmp_path).facts.reason
+
+
+def test_a_bare_repository_that_borrows_its_configuration_asks(own_repository, tmp_path):
+    folder = tmp_path / "hidden"
+    folder.mkdir()
+    (folder / "HEAD").write_text("ref: refs/heads/main\n")
+    (folder / "commondir").write_text(f"{own_repository}/.git\n")
+    git(own_repository, "config", "core.fsmonitor", "touch x")
+    assert "bare repository" in understand("git log", folder).facts.reason
+
+
+@pytest.mark.parametrize("kind", ["empty", "no head", "odd head"])
+def test_a_hollow_repository_does_not_hide_the_one_above(kind, own_repository, tmp_path):
+    """Git would go on to the folder above, whose configuration is the one that counts."""
+    marker = tmp_path / "marker"
+    configured("core.fsmonitor")(own_repository, marker)
+    marker.unlink(missing_ok=True)
+    inner = own_repository / "src" / ".git"
+    inner.mkdir()
+    if kind != "empty":
+        (inner / "objects").mkdir()
+        (inner / "refs").mkdir()
+    if kind == "odd head":
+        (inner / "HEAD").write_text("nothing\n")
+    subprocess.run(["git", "status"], cwd=inner.parent, env={**GIT_ENV, "HOME": str(tmp_path)}, capture_output=True)
+    assert marker.exists()
+    assert not understand("git status", inner.parent).facts.read_only
+
+
+def test_a_former_submodule_would_have_run_its_command(own_repository, tmp_path):
+    marker = tmp_path / "marker"
+    former_submodule(own_repository, marker)
+    marker.unlink(missing_ok=True)
+    assert not danger_in(str(own_repository))
+    command = ["git", "log", "-p", "--submodule=diff"]
+    subprocess.run(command, cwd=own_repository, env={**GIT_ENV, "HOME": str(tmp_path)}, capture_output=True)
+    assert marker.exists()
+    assert not understand(" ".join(command), own_repository).facts.read_only
+
+
+@pytest.mark.parametrize("name", ["config", "HEAD", "commondir", "config.worktree"])
+def test_a_pipe_in_place_of_a_file_asks_and_does_not_wait(name, own_repository):
+    path = own_repository / ".git" / name
+    path.unlink(missing_ok=True)
+    os.mkfifo(path)
+    assert not understand("git status", own_repository).facts.read_only
+
+
+def test_a_configuration_that_cannot_be_read_asks(own_repository):
+    config = own_repository / ".git" / "config"
+    config.unlink()
+    config.mkdir()
+    assert "configuration cannot be read" in understand("git status", own_repository).facts.reason
 
 
 def test_a_git_file_that_leads_elsewhere_asks(own_repository, tmp_path):

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 from pegboard_bash.deeds import Deed
 from pegboard_bash.programs import Grammar, Program
 from pegboard_bash.words import UNKNOWN, Word
+
+OPTION_LIKE = re.compile(r"-[^\d.,]")
+"""A next word that looks like an option: some programs take it for the value they wait for, others for an option."""
 
 
 def judge(program: Program, words: list[Word], deed: Deed) -> None:
@@ -50,27 +55,48 @@ def _require_literal(program: Program, words: list[Word], deed: Deed) -> None:
             deed.refuse(f"{word.source} may stand for an option of {deed.program}. Quote it, or name the files.")
 
 
-def _match(program: Program, words: list[Word], deed: Deed) -> None:
-    grammar = program.grammar
-    operands: list[Word] = []
+class Given:
+    """The words of a command, taken apart: its options in order, each with its value, and its operands."""
+
+    __slots__ = ("operands", "options", "problem")
+
+    def __init__(self) -> None:
+        self.options: list[tuple[str, str, Word | None]] = []
+        """Name, kind of the value, value."""
+        self.operands: list[Word] = []
+        self.problem = ""
+        """Why it could not be taken apart with certainty: the first reason, without the program's name."""
+
+    def doubt(self, problem: str) -> None:
+        """Something is not known; what follows is taken apart all the same, for the rules that restrict."""
+        self.problem = self.problem or problem
+
+    def has(self, names: str) -> bool:
+        """Whether one of these options is given."""
+        wanted = names.split()
+        return any(name in wanted for name, _, _ in self.options)
+
+
+def take_apart(grammar: Grammar, words: list[Word], *, lenient: bool = False) -> Given:
+    """Options and operands as a program with this grammar reads them. `lenient`: a value may look like an option."""
+    given = Given()
     at, ended = 0, False
     while at < len(words):
         word, at = words[at], at + 1
         text = word.text
         if ended or len(text) < 2 or text[0] not in "-+" or (text[0] == "+" and not grammar.plus):
-            operands.append(word)
-            if _command_starts(grammar, len(operands)):
-                operands += words[at:]
+            given.operands.append(word)
+            if _command_starts(grammar, len(given.operands)):
+                given.operands += words[at:]
                 break
         elif text == "--":
             ended = True
         elif text[1:].isdigit() and (grammar.numbers if text[0] == "-" else grammar.plus):
-            continue
-        elif text.startswith("--"):
-            at = _long(grammar, words, at, deed)
+            given.options.append((text[0] + "#", "text", word))
         else:
-            at = _bundle(grammar, words, at, deed)
-    _operands(program, operands, deed)
+            take = _long if text.startswith("--") else _bundle
+            at = take(grammar, words, at, given, lenient)
+    return given
 
 
 def _command_starts(grammar: Grammar, count: int) -> bool:
@@ -78,44 +104,66 @@ def _command_starts(grammar: Grammar, count: int) -> bool:
     return kinds[count - 1] == "program" if count <= len(kinds) else grammar.more == "program"
 
 
-def _long(grammar: Grammar, words: list[Word], at: int, deed: Deed) -> int:
+def _long(grammar: Grammar, words: list[Word], at: int, given: Given, lenient: bool) -> int:
     word = words[at - 1]
-    name, given, value = word.text[2:].partition("=")
+    name, sign, value = word.text[2:].partition("=")
     value_of, kind = grammar.long.get(name, ("", ""))
-    if name not in grammar.long or (given and not value_of):
-        deed.refuse(f"The option --{name.replace(UNKNOWN, '…')} of {deed.program} is not known to only read.")
-    elif given:
-        _value(kind, Word(value, word.source, word.literal, word.glob), deed)
+    if name not in grammar.long or (sign and not value_of):
+        given.doubt(f"The option --{name.replace(UNKNOWN, '…')} of {{}} is not known to only read.")
+    elif value_of == "2" and not sign and at + 1 < len(words):
+        given.options.append((f"--{name}", kind, words[at]))
+        return at + 2
+    elif sign:
+        given.options.append((f"--{name}", kind, Word(value, word.source, word.literal, word.glob)))
     elif value_of == ":":
-        if at == len(words):
-            deed.refuse(f"The option --{name} of {deed.program} lacks its value.")
-        else:
-            _value(kind, words[at], deed)
-        return at + 1
+        return _next(f"--{name}", kind, words, at, given, lenient)
+    else:
+        given.options.append((f"--{name}", kind, None))
     return at
 
 
-def _bundle(grammar: Grammar, words: list[Word], at: int, deed: Deed) -> int:
+def _bundle(grammar: Grammar, words: list[Word], at: int, given: Given, lenient: bool) -> int:
     word = words[at - 1]
     letters = word.text[1:]
     for position, letter in enumerate(letters):
         if letter not in grammar.short:
             shown = letter if letter.isprintable() else "…"
-            deed.refuse(f"The option -{shown} of {deed.program} is not known to only read.")
+            given.doubt(f"The option -{shown} of {{}} is not known to only read.")
             return at
         value_of, kind = grammar.short[letter]
-        if not value_of:
-            continue
         rest = letters[position + 1 :]
-        if rest or value_of == "?":
-            _value(kind, Word(rest, word.source, word.literal, word.glob), deed)
+        if not value_of:
+            given.options.append((f"-{letter}", kind, None))
+        elif rest or value_of == "?":
+            value = Word(rest, word.source, word.literal, word.glob) if rest else None
+            given.options.append((f"-{letter}", kind, value))
             return at
-        if at == len(words):
-            deed.refuse(f"The option -{letter} of {deed.program} lacks its value.")
-            return at
-        _value(kind, words[at], deed)
-        return at + 1
+        else:
+            return _next(f"-{letter}", kind, words, at, given, lenient)
     return at
+
+
+def _next(option: str, kind: str, words: list[Word], at: int, given: Given, lenient: bool) -> int:
+    """The value of an option in a word of its own."""
+    if at == len(words):
+        given.doubt(f"The option {option} of {{}} lacks its value.")
+    else:
+        given.options.append((option, kind, words[at]))
+        if not lenient and OPTION_LIKE.match(words[at].text):
+            given.doubt(f"{_shown(words[at])} may be the value of {option} of {{}}, or an option of its own.")
+    return at + 1
+
+
+def _match(program: Program, words: list[Word], deed: Deed) -> None:
+    given = take_apart(program.grammar, words, lenient=program.glob)
+    if given.problem:
+        deed.refuse(given.problem.replace("{}", deed.program))
+    for _, kind, value in given.options:
+        if value is not None:
+            _value(kind, value, deed)
+    if program.only_with and not given.has(program.only_with):
+        deed.refuse(f"{deed.program} is known to only read with {program.only_with.split()[0]} and its like.")
+    _operands(program, given.operands, deed)
 
 
 def _value(kind: str, word: Word, deed: Deed) -> None:

@@ -74,12 +74,11 @@ class Deed:
             if path in NOWHERE:
                 continue
             self.reads.append(path)
-            if path.startswith(("/proc/", "/dev/")):
-                self._special(path)
+            self._special(path)
 
     def write(self, word: Word) -> None:
         """A file that is written."""
-        if word.text == "/dev/null":
+        if word.text in SINKS:
             return
         self.writes += self._files(word)
         self.changes(f"{self.program or 'It'} writes {word.text.replace(UNKNOWN, '…')}.")
@@ -95,9 +94,15 @@ class Deed:
         self.changes(f"{self.program} deletes {word.text.replace(UNKNOWN, '…')}.")
 
     def _special(self, path: str) -> None:
-        if path.startswith("/dev/"):
+        """`//proc`, `/./proc` and `../proc` lead there too; behind a link only the file system knows where `..` is."""
+        plain = path
+        if "//" in path or "/." in path:
+            plain = os.path.normpath(path).replace("//", "/")
+            if "/.." in path and not plain.startswith(("/proc", "/dev")):
+                plain = os.path.realpath(path)
+        if plain.startswith("/dev/"):
             self.refuse(f"{path} is a device or a connection.")
-        elif path.startswith("/proc/") and not re.fullmatch(SAFE_PROC, path):
+        elif plain.startswith("/proc") and plain[5:6] in ("", "/") and not SAFE_PROC.fullmatch(plain):
             self.refuse(f"{path} may show the environment or the memory of a process.")
 
     def _files(self, word: Word) -> list[str]:
@@ -128,7 +133,8 @@ def matches(word: Word, cwd: str, most: int = MOST_FILES) -> list[str] | None:
 
 
 NOWHERE = frozenset({"/dev/null", "/dev/stdin", SUBSTITUTED})
-SAFE_PROC = (
+SINKS = frozenset({"/dev/null", "/dev/stdout", "/dev/stderr"})
+SAFE_PROC = re.compile(
     r"/proc/(cpuinfo|meminfo|version|uptime|loadavg|stat|mounts|filesystems|partitions|diskstats|modules|swaps|devices)"
     r"|/proc/(self|\d+)/(status|stat|statm|limits|cgroup|comm|io|mountinfo|mounts|oom_score)"
     r"|/proc/sys/(kernel|fs|vm|net)/[\w/.-]+"

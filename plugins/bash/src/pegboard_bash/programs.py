@@ -6,7 +6,7 @@ A line describes an option. What is not described is not known, and a command wi
     -n:           a short option with a value, attached or in the next word; `-n?` only attached, and it may be absent
     -f:read       the value is a file that is read; likewise `write`, `delete`
     --name        a long option without a value; only the full name counts
-    --name=       with a value; `--name=?` with one that may be absent; `--name=read` with a file
+    --name=       with a value; `--name=?` with one that may be absent; `--name=read` with a file; `--name=2` with two
     -#   +#       a number as an option, as in `head -5`, `tail +3`
 
 Operands are given in order: `text`, `read`, `write`, `delete`, `program` (all that follows is a command of its own),
@@ -15,7 +15,6 @@ Operands are given in order: `text`, `read`, `write`, `delete`, `program` (all t
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -40,6 +39,8 @@ class Program:
     """Whether none of its options can do harm, so that a pattern may stand for any file name."""
     unknown_words: bool = False
     """Whether even a word that only the shell knows cannot do harm, as with `echo`."""
+    only_with: str = ""
+    """Options of which one must be given, because without them it does more than read, as with `gzip -l`."""
     listed: bool = False
     """Whether it may be given names by `xargs`: it tells no contents and every option is harmless."""
     reads_cwd: bool = False
@@ -73,6 +74,8 @@ class Grammar:
         self.numbers = self.plus = False
         for each in options.split():
             self._option(each)
+        if "version" in self.long:
+            self.long["help"] = ("", "")  # The GNU programs, which tell both and end.
         given = [] if operands == "none" else operands.split()
         self.more = given.pop()[:-1] if given and given[-1].endswith("*") else ""
         self.operands = [kind.rstrip("?") for kind in given]
@@ -86,23 +89,12 @@ class Grammar:
             self.numbers, self.plus = self.numbers or option == "-#", self.plus or option == "+#"
         elif option.startswith("--"):
             name, has_value, kind = option[2:].partition("=")
-            value = "" if not has_value else "?" if kind == "?" else ":"
+            value = "" if not has_value else kind if kind in ("?", "2") else ":"
             self.long[name] = (value, kind if kind in KINDS else "text")
         elif len(option) > 2 and option[2] in ":?":
             self.short[option[1]] = (option[2], option[3:] or "text")
         else:
             self.short.update(dict.fromkeys(option[1:], ("", "")))
-
-
-def needs(pattern: str, reason: str) -> Check:
-    """A check that one word fits: for programs that only read when they are told to."""
-    fits = re.compile(pattern)
-
-    def check(words: list[Word], deed: Deed) -> None:
-        if not any(fits.fullmatch(word.text) for word in words):
-            deed.refuse(reason)
-
-    return check
 
 
 _programs: dict[str, Program] = {}

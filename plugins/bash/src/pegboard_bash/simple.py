@@ -29,11 +29,14 @@ SAFE_VARIABLES = frozenset(
             "TERM",
         ),
         *("NODE_ENV", "CI", "DEBIAN_FRONTEND", "RUST_BACKTRACE", "RUST_LOG", "PYTHONUNBUFFERED", "BLOCKSIZE"),
-        *("PYTHONDONTWRITEBYTECODE", "PYTHONIOENCODING", "PYTHONUTF8", "GIT_OPTIONAL_LOCKS", "GIT_TERMINAL_PROMPT"),
-        *("POSIXLY_CORRECT", "TIME_STYLE", "QUOTING_STYLE", "BLOCK_SIZE", "GREP_COLOR", "GREP_COLORS", "LS_COLORS"),
+        *("PYTHONDONTWRITEBYTECODE", "PYTHONIOENCODING", "PYTHONUTF8"),
+        *("TIME_STYLE", "QUOTING_STYLE", "BLOCK_SIZE", "GREP_COLOR", "GREP_COLORS", "LS_COLORS"),
     }
 )
 QUIET = frozenset({"PAGER", "GIT_PAGER", "MANPAGER", "SYSTEMD_PAGER", "GH_PAGER", "BAT_PAGER"})
+OFF = frozenset({"GIT_OPTIONAL_LOCKS", "GIT_TERMINAL_PROMPT"})
+"""Known to be harmless with the value 0 only. POSIXLY_CORRECT is left out: it turns late options into operands."""
+
 SAFE_VALUE = re.compile(r"[\w.@:+,=;*/ -]*", re.ASCII)
 GIT_VALUES = re.compile(r"-c|-C|--git-dir|--work-tree|--namespace|--exec-path|--config-env|--super-prefix")
 
@@ -44,6 +47,8 @@ def is_safe_assignment(name: str, value: Word | None) -> bool:
         return False
     if name in QUIET:
         return value.text in ("", "cat")
+    if name in OFF:
+        return value.text == "0"
     known = name in SAFE_VARIABLES or name.startswith("LC_")
     return known and SAFE_VALUE.fullmatch(value.text) is not None and ("/" not in value.text or name == "TZ")
 
@@ -71,6 +76,9 @@ def read_command(words: list[Word], place: Place, depth: int = 0) -> Reading:
     if depth > DEEPEST:
         deed.refuse("It is a command in a command in a command, too deep to follow.")
         return Reading(deed, text, also)
+    if name == "cd" and depth:
+        # Only some wrappers change the directory of this shell, and what follows would be looked at in the wrong one.
+        deed.refuse("A cd inside another command may lead elsewhere than it seems.")
     if name:
         deed.program = name
         _judge(name, words[1:], deed)

@@ -16,7 +16,7 @@ from pegboard_bash.words import ARITHMETIC, Speller, Word
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-SEPARATORS = frozenset({";", "\n", "&&", "||", "|", "|&", "(", ")", "{", "}", "!", "`", "$(", "<(", ";;"})
+SEPARATORS = frozenset({";", "\n", "&&", "||", "|", "|&", "(", ")", "{", "}", "!", "`", "$(", "<("})
 KEYWORDS = frozenset({"if", "then", "fi", "else", "elif", "while", "until", "do", "done", "for", "in"})
 TOKENS = SEPARATORS | KEYWORDS
 WORDS = frozenset(
@@ -27,7 +27,7 @@ WORDS = frozenset(
     }
 )
 FLAT = frozenset({"word", "number", "raw_string", "ansi_c_string", "comment", "heredoc_end", "heredoc_start"})
-DEEPEST, MOST_VALUES, MOST_STATEMENTS = 60, 32, 2_000
+DEEPEST, MOST_VALUES, MOST_STATEMENTS, MOST_PLACES = 60, 32, 2_000, 8
 
 
 class Walk:
@@ -314,10 +314,11 @@ class Walk:
             reading.also += [spelling for part in inner.parts.values() for spelling in (part.text, *part.also)]
 
     def _move(self, deed: Deed) -> None:
-        """Follow a `cd`. One that may fail leaves the place in doubt, and then what follows asks."""
+        """Follow a `cd`. One to a folder that is not there may fail: then the shell stands in either place."""
         targets = deed.reads
-        if not deed.reason and len(targets) == len(self.place.cwds) and all(map(os.path.isdir, targets)):
-            self.place.cwds = tuple(dict.fromkeys(map(os.path.normpath, targets)))
+        if not deed.reason and len(targets) == len(self.place.cwds) and len(targets) <= MOST_PLACES:
+            stays = () if all(map(os.path.isdir, targets)) else self.place.cwds
+            self.place.cwds = tuple(dict.fromkeys((*map(os.path.normpath, targets), *stays)))
         else:
             deed.refuse("Where cd leads is not known, so neither is what follows.")
 

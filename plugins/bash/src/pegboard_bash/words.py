@@ -152,8 +152,8 @@ class Speller:
     def _string(self, node: Node, into: Spelling) -> None:
         at, end = node.start_byte + 1, node.end_byte - 1
         for child in node.children:
-            if child.type in ('"', "string_content"):
-                continue
+            if child.type in ('"', "string_content", "$"):
+                continue  # A lone dollar sign is text, and is looked at with the text around it.
             self._in_quotes(self.slice(at, child.start_byte), into)
             if child.type in ("simple_expansion", "expansion"):
                 self._variable(child, into, quoted=True)

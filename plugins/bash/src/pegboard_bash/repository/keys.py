@@ -54,6 +54,15 @@ LFS = re.compile(r"git-lfs (clean|smudge|smudge --skip|filter-process|filter-pro
 DEPRECATED = frozenset({"whatchanged", "pack-redundant"})
 """Commands that newer versions of git let an alias replace."""
 
+SHORT = {
+    ("diff", "submodule"): frozenset({"short", "log"}),
+    ("log", "diffmerges"): frozenset(
+        {"off", "none", "on", "m", "first-parent", "1", "separate", "combined", "c", "dense-combined", "cc"}
+    ),
+    ("submodule", "recurse"): frozenset({"", "0", "false", "no", "off"}),
+}
+"""Entries with values under which git stays out of submodules, and does not merge again."""
+
 BOOLEAN = frozenset({"", "0", "1", "true", "false", "yes", "no", "on", "off"})
 SIGNING = re.compile(r"%G|signature|%\(trailers", re.IGNORECASE)
 
@@ -79,7 +88,10 @@ def _is_harmless(section: str, subsection: str, key: str, value: str) -> bool:
     if section == "diff" and subsection:
         return key in HARMLESS_DRIVER
     if section == "merge" and subsection:
-        return key in ("name", "recursive", "driver")
+        # Its driver would run where a log shows merges by making them again.
+        return key in ("name", "recursive")
+    if (section, key) in SHORT:
+        return value.lower() in SHORT[section, key]
     if section == "pretty":
         return not SIGNING.search(value)
     if section == "submodule" and key == "update":

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
+import re
+import stat
 
 from pegboard_bash.repository.config import LARGEST, ConfigError, entries
 from pegboard_bash.repository.keys import danger_of
@@ -12,6 +13,7 @@ Stamp = tuple[tuple[str, int, int, int], ...]
 GITLINK = b"\x00\x00\xe0\x00"
 """The mode of a submodule in the index. Found by chance it costs a question, never the other way round."""
 
+HEAD = re.compile(r"ref:\s*refs/|[0-9a-f]{40}")
 OVERRIDES = (
     ("core.fsmonitor", "false"),
     ("core.hooksPath", os.devnull),
@@ -69,6 +71,7 @@ def _looked_at(git: str, common: str) -> tuple[str, str]:
     """The danger in a repository's files, and where its hooks lie."""
     hooks = f"{common}/hooks"
     try:
+        _head(git)
         for section, subsection, key, value in (*_entries(f"{common}/config"), *_entries(f"{git}/config.worktree")):
             if section == "core" and key == "worktree" and "/modules/" in git:
                 continue
@@ -110,10 +113,14 @@ def _find(cwd: str) -> tuple[str, str] | str | None:
     while True:
         at = f"{folder.rstrip('/')}/.git"
         if os.path.isdir(at):
-            return _with_common(at)
+            # What lacks one of these is no repository to git, and it would look for another one further up.
+            whole = os.path.isdir(f"{at}/objects") and os.path.isdir(f"{at}/refs")
+            return _with_common(at) if whole else f"{at} is not a whole repository, so git may find another one."
         if os.path.lexists(at):
             return _linked(at, folder)
-        if os.path.exists(f"{folder}/HEAD") and os.path.isdir(f"{folder}/objects") and os.path.isdir(f"{folder}/refs"):
+        if os.path.lexists(f"{folder}/HEAD") and (
+            os.path.lexists(f"{folder}/objects") or os.path.lexists(f"{folder}/commondir")
+        ):
             return f"{folder} is itself a bare repository, whose configuration may run something."
         if folder == "/":
             return None
@@ -123,8 +130,8 @@ def _find(cwd: str) -> tuple[str, str] | str | None:
 def _linked(at: str, folder: str) -> tuple[str, str] | str:
     """A `.git` file, as in worktrees and submodules."""
     try:
-        text = Path(at).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError):
+        text = _text(at)
+    except (OSError, ConfigError):
         return f"{at} cannot be read."
     if not text.startswith("gitdir:") or len(text) > 4096:
         return f"{at} is not understood."
@@ -136,29 +143,50 @@ def _linked(at: str, folder: str) -> tuple[str, str] | str:
 
 def _with_common(git: str) -> tuple[str, str] | str:
     try:
-        text = Path(git, "commondir").read_text(encoding="utf-8").strip()
+        text = _text(f"{git}/commondir").strip()
     except FileNotFoundError:
         return git, git
-    except (OSError, UnicodeDecodeError):
+    except (OSError, ConfigError):
         return f"{git}/commondir cannot be read."
     return git, os.path.normpath(os.path.join(git, text))
 
 
-def _entries(path: str) -> list[tuple[str, str, str, str | None]]:
+def _text(path: str) -> str:
+    """A small text file. One that is not a plain file, such as a pipe that never ends, is not opened to be read."""
+    with open(path, "rb", opener=_without_waiting) as file:
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            raise ConfigError(f"{path} is not a plain file.")
+        data = file.read(LARGEST + 1)
+    if len(data) > LARGEST:
+        raise ConfigError(f"{path} is too large to look at.")
     try:
-        if os.path.getsize(path) > LARGEST:
-            raise ConfigError(f"{path} is too large to look at.")
-        return entries(Path(path).read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        return []
+        return data.decode()
     except UnicodeDecodeError:
         raise ConfigError(f"{path} is not UTF-8 text.") from None
+
+
+def _without_waiting(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_NONBLOCK)
+
+
+def _head(git: str) -> None:
+    """To git a folder whose HEAD says nothing is no repository: it would look for another one further up."""
+    link = os.readlink(f"{git}/HEAD") if os.path.islink(f"{git}/HEAD") else ""
+    if not link.startswith("refs/") and not HEAD.match(_text(f"{git}/HEAD")):
+        raise ConfigError(f"{git}/HEAD is not understood.")
+
+
+def _entries(path: str) -> list[tuple[str, str, str, str | None]]:
+    try:
+        return entries(_text(path))
+    except FileNotFoundError:
+        return []
 
 
 def _submodules(git: str) -> str:
     """Git looks into submodules with their own configuration."""
     try:
-        with open(f"{git}/index", "rb") as file:
+        with open(f"{git}/index", "rb", opener=_without_waiting) as file:
             index = file.read()
     except FileNotFoundError:
         return ""

@@ -7,13 +7,17 @@ import re
 from pegboard_bash.deeds import Deed
 from pegboard_bash.words import Word
 
-DANGEROUS = re.compile(r"\b(system|getline|ENVIRON|PROCINFO|SYMTAB|FUNCTAB|close|fflush|load|include|extension)\b|@")
+DANGEROUS = re.compile(
+    r"\b(system|getline|ENVIRON|PROCINFO|SYMTAB|FUNCTAB|close|fflush|load|include|extension|ARGV|ARGC)\b|@"
+)
 STRING = re.compile(r'"(?:[^"\\\n]|\\.)*"', re.DOTALL)
 PRINTING = re.compile(r"\bprintf?\b([^;}]*)")
 
 
 def check_awk(words: list[Word], deed: Deed) -> None:
     """Awk with a program on the command line."""
+    if [word.text for word in words] in (["--version"], ["--help"]):
+        return
     at = 0
     while at < len(words) and words[at].text.startswith("-") and len(words[at].text) > 1:
         text, at = words[at].text, at + 1
@@ -41,8 +45,9 @@ def problem_of(program: str) -> str:
 
     Where a slash may begin a regular expression, quotes cannot be told from text, so strings are not skipped then.
     """
-    without = STRING.sub("", program)
-    ambiguous = "/" in program or "#" in program or '"' in without
+    # An empty string stays where one was: without it the words on its two sides would become another one.
+    without = STRING.sub('""', program)
+    ambiguous = "/" in program or "#" in program or '"' in without.replace('""', "")
     code = program if ambiguous else without
     if found := DANGEROUS.search(code):
         return f"The awk program uses {found[0]}, which can do more than print."

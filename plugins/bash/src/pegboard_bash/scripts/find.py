@@ -10,7 +10,7 @@ from pegboard_bash.words import Word, names
 ALONE = names(
     "-print -print0 -ls -prune -depth -d -mount -xdev -empty -true -false -not -a -and -o -or ! ( ) , -quit "
     "-nouser -nogroup -readable -writable -executable -daystart -follow -noleaf -ignore_readdir_race "
-    "-noignore_readdir_race -nowarn -warn --version -version"
+    "-noignore_readdir_race -nowarn -warn --version -version --help -help"
 )
 VALUED = names(
     "-name -iname -path -ipath -wholename -iwholename -lname -ilname -regex -iregex -regextype -type -xtype -size "

@@ -8,12 +8,16 @@ from pegboard_bash.deeds import Deed
 from pegboard_bash.words import Word
 
 FLAGS = frozenset("nErsuz")
-LONG = frozenset({"quiet", "silent", "regexp-extended", "separate", "unbuffered", "null-data", "posix", "version"})
+LONG = frozenset(
+    {"quiet", "silent", "regexp-extended", "separate", "unbuffered", "null-data", "posix", "version", "help"}
+)
 PLAIN = frozenset("pPdDnNgGhHxzF=")
 ADDRESS = re.compile(r"\d+~\d+|\d+|\$")
 SUBSTITUTION_FLAGS = re.compile(r"[gpiImM0-9]*")
 LABEL = re.compile(r"[ \t]*\w*")
 NUMBER = re.compile(r"[ \t]*\d*")
+TEXT = re.compile(r"[ \t]*\\?[ \t]*[^\\\s][^\\\n]*(?=\n|\Z)")
+"""What `a`, `i` and `c` add: one line of text, which ends the command. With more backslashes it may go on."""
 
 
 def check_sed(words: list[Word], deed: Deed) -> None:
@@ -21,7 +25,7 @@ def check_sed(words: list[Word], deed: Deed) -> None:
     scripts, operands, in_place = _options(words, deed)
     if not scripts and operands:
         scripts.append(operands.pop(0).text)
-    if not scripts:
+    if not scripts and [word.text for word in words] not in (["--version"], ["--help"]):
         deed.refuse("sed has no script.")
     problem = problem_of("\n".join(scripts))
     if problem:
@@ -176,6 +180,11 @@ class _Script:
         elif sign in "qQlL":
             self.at = self._matched(NUMBER)
             self._end()
+        elif sign in "aic":
+            end = self._matched(TEXT)
+            if end == self.at:
+                raise _DoubtError(f"The text of the sed command {sign!r} is not understood.")
+            self.at = end
         elif sign == "#":
             end = self.text.find("\n", self.at)
             self.at = len(self.text) if end < 0 else end

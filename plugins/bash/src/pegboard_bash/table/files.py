@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pegboard_bash.deeds import Deed
-from pegboard_bash.programs import Program, needs
+from pegboard_bash.programs import Program
 from pegboard_bash.words import Word
 
 
@@ -112,14 +112,17 @@ PROGRAMS = {
         "read*",
         glob=True,
     ),
-    "md5sum sha1sum sha224sum sha256sum sha384sum sha512sum b2sum": Program(SUMS + " -l: --length= --version", "read*"),
-    "md5 shasum": Program("-bctqr -a: --algorithm= --binary --check --text", "read*"),
+    "md5sum sha1sum sha224sum sha256sum sha384sum sha512sum b2sum": Program(
+        SUMS + " -l: --length= --version", "read*", glob=True
+    ),
+    "md5 shasum": Program("-bctqr -a: --algorithm= --binary --check --text", "read*", glob=True),
     "cksum sum": Program("-a: -rsz --algorithm= --untagged --tag --zero --sysv --version", "read*", glob=True),
     "cmp": Program(
-        "-bls -i: -n: --print-bytes --ignore-initial= --bytes= --silent --quiet --verbose --version", "read*"
+        "-bls -i: -n: --print-bytes --ignore-initial= --bytes= --silent --quiet --verbose --version", "read*", glob=True
     ),
     "diff": Program(
-        "-abBcdeEfHiInNpPqrRsTtuwyZ -C: -F: -L: -S: -U: -W: -x: -X:read -# --normal --brief --report-identical-files "
+        "-abBcdeEfHinNpPqrRsTtuwyZ0123456789 -I: -C: -F: -L: -S: -U: -W: -x: -X:read -# --normal --brief "
+        "--report-identical-files "
         "--context=? --unified=? --ed --rcs --side-by-side --width= --left-column --suppress-common-lines "
         "--show-c-function --show-function-line= --label= --expand-tabs --initial-tab --tabsize= "
         "--suppress-blank-empty "
@@ -157,10 +160,11 @@ PROGRAMS = {
     "gzip gunzip": Program(
         "-lvqdc --list --verbose --quiet --stdout --decompress --to-stdout --version",
         "read*",
-        check=needs(r"-[vqd]*[lc][vqdlc]*|--list|--stdout|--to-stdout|--version", "gzip replaces its files."),
+        only_with="-l -c --list --stdout --to-stdout --version",
         reads=("gzip -l a.gz", "gzip -dc a.gz"),
-        asks=("gzip a", "gunzip -k a.gz", "gzip -d a.gz"),
+        asks=("gzip a", "gunzip -k a.gz", "gzip -d a.gz", "gzip -d -- -c a.gz"),
     ),
+    "zgrep zegrep zfgrep": Program("-EFGHPchilLnoqsvwxz -A: -B: -C: -m: -e:", "text read*"),
     "zipinfo": Program("-12smlvhMtTz", "read text*"),
     "nm": Program(
         "-aABCDgnoPprSsuv -t: -f: --defined-only --undefined-only --demangle --size-sort --print-size",
@@ -171,6 +175,14 @@ PROGRAMS = {
         "-aAdehIlnrsSuVW --all --headers --file-header --symbols --syms --dynamic --relocs --wide",
         "read*",
         check=check_response_file,
+    ),
+    "objdump": Program(
+        "-afphxdDSsgGtTrRClwz -j: -M: -b: -m: --archive-headers --file-headers --private-headers --section-headers "
+        "--all-headers --disassemble=? --disassemble-all --source --full-contents --syms --dynamic-syms --reloc "
+        "--dynamic-reloc --demangle=? --section= --start-address= --stop-address= --no-show-raw-insn --version",
+        "read*",
+        check=check_response_file,
+        asks=("objdump @x",),
     ),
     "size": Program("-ABdotx", "read*", check=check_response_file),
     "namei": Program("-lmnovx", "read*", glob=True),

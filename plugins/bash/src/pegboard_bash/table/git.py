@@ -14,6 +14,9 @@ from pegboard_bash.words import Word
 
 FORMATS = frozenset({"oneline", "short", "medium", "full", "fuller", "reference", "email", "raw", "mboxrd"})
 FORMAT = re.compile(r"--(format|pretty)=(.*)", re.DOTALL)
+INTO_SUBMODULES = re.compile(r"--submodule=diff|--diff-merges(=(r|remerge))?")
+"""Options under which git runs itself in a submodule, or merges again with the drivers of the repository."""
+
 SIGNATURE = re.compile(r"%G|%\(signature|%\(trailers|%\(ahead-behind|%\+G|%-G|% G")
 GLOBAL = frozenset({"--no-pager", "-P", "--no-optional-locks", "--literal-pathspecs", "--no-replace-objects"})
 DESTROYING = {
@@ -44,7 +47,7 @@ def check_git(words: list[Word], deed: Deed) -> None:
     while at < len(words) and words[at].text in GLOBAL:
         at += 1
     rest = words[at:]
-    if not rest or [word.text for word in rest] in (["--version"], ["version"], ["-v"]):
+    if not rest or [word.text for word in rest] in (["--version"], ["version"], ["-v"], ["--help"], ["-h"], ["help"]):
         if not rest:
             deed.refuse("What git does by itself is not known.")
         return
@@ -79,11 +82,20 @@ def _destroys(texts: list[str], deed: Deed) -> None:
 def _formats(words: list[Word], deed: Deed) -> None:
     """A format may ask for the check of a signature, which runs a program; a name may stand for such a format."""
     for word in words:
+        if INTO_SUBMODULES.fullmatch(word.text):
+            deed.refuse(f"{word.text} makes git run more than itself.")
         if SIGNATURE.search(word.text):
             deed.refuse("The format checks signatures, which runs a program.")
         found = FORMAT.fullmatch(word.text)
         named = deed.program != "git for-each-ref" and deed.program not in ("git branch", "git tag")
-        if found and named and found[2] not in FORMATS and "%" not in found[2] and found[2][:7] != "format:":
+        if (
+            found
+            and named
+            and found[2]
+            and found[2] not in FORMATS
+            and "%" not in found[2]
+            and found[2][:7] != "format:"
+        ):
             deed.refuse(f"What the format {found[2]} shows is not known.")
 
 
@@ -128,6 +140,10 @@ PROGRAMS = {
             "git diff --output=x",
             "git log --format=%G?",
             "git branch new",
+            "git describe --dirty",
+            "git branch --format -l new",
+            "git log --format --output=x",
+            "git log --submodule=diff",
             "git tag v1",
             "git stash",
             "git grep -O x",

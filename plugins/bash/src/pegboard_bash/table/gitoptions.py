@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 
+from pegboard_bash.arguments import take_apart
 from pegboard_bash.programs import Program
 from pegboard_bash.words import Word
 
@@ -19,7 +19,9 @@ DIFF = (
     "--skip-to= --rotate-to= --relative=? --no-relative --text --ignore-cr-at-eol --ignore-space-at-eol "
     "--ignore-space-change --ignore-all-space --ignore-blank-lines --ignore-matching-lines= --inter-hunk-context= "
     "--function-context --exit-code --quiet --no-ext-diff --no-textconv --ignore-submodules=? --src-prefix= "
-    "--dst-prefix= --no-prefix --default-prefix --line-prefix= --cached --staged --merge-base --find-object="
+    "--dst-prefix= --no-prefix --default-prefix --line-prefix= --cached --staged --merge-base --find-object= "
+    "--no-index --output-indicator-new= --output-indicator-old= "
+    "--output-indicator-context= --ita-invisible-in-index --ita-visible-in-index"
 )
 LOG = (
     DIFF + " -icgmnqtEFPL: -n: -L: -# --follow --no-decorate --decorate=? --decorate-refs= --decorate-refs-exclude= "
@@ -32,16 +34,22 @@ LOG = (
     "--right-only --cherry --walk-reflogs --grep-reflog= --merge --boundary --simplify-by-decoration --show-pulls "
     "--full-history --dense --sparse --simplify-merges --ancestry-path=? --reverse --no-walk=? --do-walk --date-order "
     "--author-date-order --topo-order --pretty=? --format= --oneline --abbrev-commit --no-abbrev-commit "
-    "--encoding= --expand-tabs=? --no-expand-tabs --notes=? --no-notes --relative-date --date= --parents --children "
+    "--encoding= --expand-tabs=? --no-expand-tabs --notes=? --show-notes=? --no-notes --relative-date --date= "
+    "--parents --children "
     "--left-right --graph --no-graph --show-linear-break=? --count --timestamp --diff-merges= --no-diff-merges --cc "
     "--combined-all-paths --clear-decorations -c -m -i -g -E -F -P"
 )
 LOG = LOG.replace(" -icgmnqtEFPL: ", " -qt ")
 LIST = (
-    "-alrvqin -l -# --list --all --remotes --verbose --color=? --no-color --column=? --no-column --sort= --merged=? "
-    "--no-merged=? --contains=? --no-contains=? --points-at= --format= --abbrev=? --no-abbrev --ignore-case "
-    "--omit-empty"
+    "-lqi --list --color=? --no-color --column=? --no-column --sort= --merged=? --no-merged=? --contains=? "
+    "--no-contains=? --points-at= --format= --ignore-case --omit-empty"
 )
+BRANCHES = Program(
+    LIST + " -arv --all --remotes --verbose --abbrev=? --no-abbrev --show-current",
+    "text*",
+)
+TAGS = Program(LIST + " -n?", "text*")
+LISTING = "-l --list --contains --no-contains --merged --no-merged --points-at"
 
 
 def _program(options: str, operands: str = "text*") -> Program:
@@ -94,7 +102,7 @@ READING: dict[str, Program] = {
     "shortlog": _program(LOG + " -sne -w? --numbered --summary --email --group= --committer"),
     "describe": _program(
         "--all --tags --contains --abbrev=? --candidates= --exact-match --debug --long --match= --exclude= --always "
-        "--first-parent --dirty=? --broken=?"
+        "--first-parent"
     ),
     "for-each-ref": _program(
         "--count= --shell --perl --python --tcl --sort= --format= --color=? --points-at= --merged=? --no-merged=? "
@@ -128,31 +136,40 @@ READING: dict[str, Program] = {
     "verify-pack": _program("-vs --verbose --stat-only"),
     "patch-id": _program("--stable --unstable"),
     "stripspace": _program("-sc"),
+    "hash-object": _program("-t: --stdin --stdin-paths --path= --no-filters --literally"),
+    "fsck": _program(
+        "--unreachable --dangling --no-dangling --root --tags --cache --no-reflogs --full --no-full --strict --verbose "
+        "--progress --no-progress --connectivity-only --name-objects"
+    ),
+    "get-tar-commit-id": _program("", "none"),
+    "column": _program("--mode= --width= --padding= --indent="),
 }
 
-_CONFIG = (
+CONFIG = Program(
     "-lz --list --get --get-all --get-regexp --get-urlmatch --show-origin --show-scope --name-only --null --local "
+    "--global --system --worktree --bool --int --bool-or-int --type= --path --default= --includes --no-includes --all "
+    "--regexp",
+    "text*",
 )
-_CONFIG += "--global --system --worktree --bool --int --type= --path --default= --includes --no-includes"
 
 
-def _branch(words: list[Word]) -> Program | None:
-    """Listing branches or tags: with a name and without an option that says list, one would be made."""
-    asking = re.compile(r"--(list|contains|no-contains|merged|no-merged|points-at)(=.*)?|-\w*l\w*")
-    listing = any(asking.fullmatch(word.text) for word in words)
-    named = any(not word.text.startswith("-") for word in words)
-    return Program(LIST + " --show-current", "text*") if listing or not named else None
+def _listing(program: Program, asking: str) -> Callable[[list[Word]], Program | None]:
+    """Branches or tags: with a name and without an option that says list, one would be made."""
+
+    def choose(words: list[Word]) -> Program | None:
+        given = take_apart(program.grammar, words)
+        return program if not given.operands or given.has(asking) else None
+
+    return choose
 
 
 def _config(words: list[Word]) -> Program | None:
     """Reading values: by option, by the newer subcommands, or one name alone."""
-    texts = [word.text for word in words]
-    if texts[:1] in (["get"], ["list"]):
-        return Program(_CONFIG + " --all --regexp", "text*")
-    reading = any(re.fullmatch(r"-\w*l\w*|--list|--get(-all|-regexp|-urlmatch)?", text) for text in texts)
-    names = [text for text in texts if not text.startswith("-")]
-    alone = len(names) == 1 and "." in names[0]
-    return Program(_CONFIG, "text*") if reading or alone else None
+    if words and words[0].text in ("get", "list"):
+        return CONFIG
+    given = take_apart(CONFIG.grammar, words)
+    alone = len(given.operands) == 1 and "." in given.operands[0].text
+    return CONFIG if alone or given.has("-l --list --get --get-all --get-regexp --get-urlmatch") else None
 
 
 def _only(**forms: Program) -> Callable[[list[Word]], Program | None]:
@@ -169,14 +186,22 @@ def _only(**forms: Program) -> Callable[[list[Word]], Program | None]:
 
 
 SPECIAL: dict[str, Callable[[list[Word]], Program | None]] = {
-    "branch": _branch,
-    "tag": _branch,
+    "branch": _listing(BRANCHES, LISTING),
+    "tag": _listing(TAGS, f"{LISTING} -n"),
     "config": _config,
-    "remote": _only(bare=Program("-v --verbose"), get_url=Program("--push --all", "text")),
+    "remote": _only(
+        bare=Program("-v --verbose"),
+        get_url=Program("--push --all", "text"),
+        show=Program("-n", "text*", only_with="-n"),
+    ),
+    "submodule": _only(bare=Program("-q --quiet --cached"), status=Program("-q --quiet --cached --recursive", "text*")),
+    "ls-remote": lambda words: Program("-q --quiet --get-url", "text?", only_with="--get-url"),
     "stash": _only(list=Program(LOG, "text*"), show=Program(DIFF + " --include-untracked --only-untracked", "text*")),
     "worktree": _only(list=Program("-vz --verbose --porcelain")),
-    "notes": _only(list=Program("", "text*"), show=Program("", "text*")),
-    "reflog": _only(bare=Program(LOG), show=Program(LOG, "text*"), exists=Program("", "text")),
+    "notes": _only(bare=Program(""), list=Program("", "text*"), show=Program("", "text*")),
+    "reflog": _only(
+        bare=Program(LOG), HEAD=Program(LOG), list=Program(""), show=Program(LOG, "text*"), exists=Program("", "text")
+    ),
     "bisect": _only(log=Program("")),
     "bundle": _only(verify=Program("-q", "read"), list_heads=Program("", "read text*")),
 }

@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 
 from pegboard_bash.deeds import Deed
 from pegboard_bash.programs import Program
+from pegboard_bash.scripts.jq import check_jq
 from pegboard_bash.words import Word, names
 
 GH = (
@@ -15,7 +16,7 @@ GH = (
     "--search= --label= --assignee= --author= --base= --head= --comments --patch --name-only --workflow= --branch= "
     "--user= --event= --status= --commit= --verbose --milestone= --mention= --app= --draft --all --created= --order= "
     "--sort= --owner= --language= --visibility= --archived --source --fork --color= --required --exit-status --job= "
-    "--attempt= --exclude-drafts --exclude-pre-releases"
+    "--attempt= --exclude-drafts --exclude-pre-releases --log --log-failed --closed"
 )
 DOCKER = "-aqnls -f: -n: --all --quiet --no-trunc --filter= --format= --last= --latest --size --digests --human=?"
 KUBE = (
@@ -30,6 +31,7 @@ def check_gh(words: list[Word], deed: Deed) -> None:
     """A GET is reading. `-w` opens a browser for most subcommands."""
     if deed.program != "gh run list" and any(re.fullmatch(r"-\w*w\w*", word.text) for word in words):
         deed.refuse("gh may open a browser.")
+    check_jq(words, deed)
 
 
 def check_gh_api(words: list[Word], deed: Deed) -> None:
@@ -39,6 +41,7 @@ def check_gh_api(words: list[Word], deed: Deed) -> None:
         method = found[1] or (words[at + 1].text if at + 1 < len(words) else "") if found else "GET"
         if method != "GET":
             deed.refuse(f"gh api sends {method}, which can change something.")
+    check_jq(words, deed)
 
 
 def check_kubectl(words: list[Word], deed: Deed) -> None:
@@ -78,7 +81,7 @@ def _docker(options: str = "") -> Program:
     return Program(f"{DOCKER} {options}", "text*")
 
 
-_LOGS = _docker("-t --timestamps --tail= --since= --until= --details --follow")
+_LOGS = _docker("-tf --timestamps --tail= --since= --until= --details --follow")
 _INSPECT = _docker("--type=")
 _DOCKER = {
     "ps": _docker(),
@@ -94,7 +97,10 @@ _DOCKER = {
     "stats": _docker("--no-stream"),
     "--version": Program(""),
     "-v": Program(""),
-    "container": Program(subcommands={"ls": _docker(), "list": _docker(), "ps": _docker(), "logs": _LOGS}),
+    "container": Program(
+        subcommands={"ls": _docker(), "list": _docker(), "ps": _docker(), "logs": _LOGS, "inspect": _INSPECT}
+    ),
+    "compose": Program(subcommands={"version": Program("--short -f: --format=")}),
     "image": Program(subcommands={"ls": _docker(), "list": _docker(), "history": _docker(), "inspect": _INSPECT}),
     "volume": Program(subcommands={"ls": _docker(), "list": _docker(), "inspect": _INSPECT}),
     "network": Program(subcommands={"ls": _docker(), "list": _docker(), "inspect": _INSPECT}),
@@ -112,7 +118,10 @@ PROGRAMS = {
             "repo": Program(subcommands=_gh("view", "list")),
             "release": Program(subcommands=_gh("view", "list")),
             "workflow": Program(subcommands=_gh("view", "list")),
-            "label": Program(subcommands=_gh("list")),
+            **{name: Program(subcommands=_gh("list")) for name in names("label cache secret variable org project")},
+            "ruleset": Program(subcommands=_gh("list", "view", "check")),
+            "gist": Program(subcommands=_gh("list", "view")),
+            "status": Program("-o: -e: --org= --exclude=", open_world=True),
             "search": Program(subcommands=_gh("issues", "prs", "repos", "code", "commits")),
             "auth": Program(subcommands={"status": Program("", open_world=True)}),
             "api": Program(
@@ -147,9 +156,8 @@ PROGRAMS = {
     ),
     "kubectl": Program(
         subcommands={
-            **dict.fromkeys(
-                names("get describe logs top explain api-resources api-versions cluster-info version"), _KUBE
-            ),
+            **dict.fromkeys(names("get describe top explain api-resources api-versions cluster-info version"), _KUBE),
+            "logs": Program(KUBE + " -f --follow --since-time= --limit-bytes=", "text*", open_world=True),
             "config": Program(
                 subcommands=dict.fromkeys(("get-contexts", "current-context"), Program("-o: --output=", "text*"))
             ),

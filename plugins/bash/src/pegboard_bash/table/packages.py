@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pegboard_bash.programs import Program, needs
+from pegboard_bash.programs import Program
 
 _PIP = Program(
     subcommands={
@@ -13,6 +13,13 @@ _PIP = Program(
         "freeze": Program("-l --local --user --all --exclude-editable --exclude= --disable-pip-version-check"),
         "show": Program("-fv --files --verbose --disable-pip-version-check", "text*"),
         "check": Program("-q"),
+        "inspect": Program("-v --local --user"),
+        "debug": Program("-v"),
+        "help": Program("", "text?"),
+        "config": Program(
+            subcommands={name: Program("--user --global --site", "text?") for name in ("list", "get", "debug")}
+        ),
+        "cache": Program(subcommands={name: Program("", "text?") for name in ("dir", "info", "list")}),
         "--version": Program(""),
         "-V": Program(""),
     },
@@ -44,10 +51,11 @@ PROGRAMS = {
             for name in ("policy", "search", "show", "showpkg", "depends", "rdepends", "madison")
         }
     ),
+    "apt-mark": Program(subcommands={name: Program("", "text*") for name in ("showauto", "showmanual", "showhold")}),
     "rpm": Program(
         "-qailcdfRsp --queryformat= --qf= --query --all --info --list",
         "text*",
-        check=needs(r"-q\w*|--query", "rpm without -q installs."),
+        only_with="-q --query",
         reads=("rpm -qa",),
         asks=("rpm -i x.rpm", "rpm --pipe x -qa", "rpm -q --eval x", "rpm -e x"),
     ),
@@ -56,12 +64,20 @@ PROGRAMS = {
         asks=("brew install x",),
     ),
     "gem": Program(subcommands={"list": Program("-al --local --no-versions", "text*"), "--version": Program("")}),
-    "conda mamba": Program(subcommands={"list": Program("-n: --json", "text*"), "--version": Program("")}),
+    "conda mamba": Program(
+        subcommands={
+            "list": Program("-n: --json --name=", "text*"),
+            "info": Program("-e --envs --json"),
+            "env": Program(subcommands={"list": Program("--json")}),
+            "--version": Program(""),
+        },
+        asks=("conda install x", "conda env create"),
+    ),
     "unzip": Program(
         "-lvZtp1",
         "read text*",
-        check=needs(r"-[lvZtp1]+", "unzip unpacks files."),
+        only_with="-l -v -Z -t -p",
         reads=("unzip -l a.zip",),
-        asks=("unzip a.zip", "unzip -lo a.zip"),
+        asks=("unzip a.zip", "unzip -lo a.zip", "unzip -1 a.zip", "unzip -- -l"),
     ),
 }

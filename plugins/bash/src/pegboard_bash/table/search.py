@@ -56,6 +56,8 @@ def _files(words: list[Word], deed: Deed, valued: str) -> None:
             deed.read(word)
     if not deed.reads:
         deed.reads += deed.place.cwds
+    if "/" in deed.reads:
+        deed.refuse("A search through everything shows the memory of processes too.")
 
 
 def _gives_pattern(text: str) -> bool:

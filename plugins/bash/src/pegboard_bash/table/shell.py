@@ -10,7 +10,7 @@ from pegboard_bash.words import UNKNOWN, Word
 
 COMPARING = frozenset({"-eq", "-ne", "-lt", "-le", "-gt", "-ge"})
 SHELL_OPTIONS = frozenset({"pipefail", "errexit", "nounset", "xtrace", "verbose", "noglob"})
-COUNTS = re.compile(r"%[^%A-Za-z]*n")
+CONVERSION = re.compile(r"%(?:%|[-+ #0'*.\d]*[hjlLtz]*(\(|[a-zA-Z]|$)|.)", re.DOTALL)
 
 
 def check_test(words: list[Word], deed: Deed) -> None:
@@ -29,9 +29,12 @@ def check_bracket(words: list[Word], deed: Deed) -> None:
 
 def check_printf(words: list[Word], deed: Deed) -> None:
     """`printf` without `-v` and `%n`, which assign to a variable."""
-    form = words[0] if words else None
-    if form is None or not form.literal or form.text.startswith("-") or COUNTS.search(form.text):
+    ended = bool(words) and words[0].text == "--"
+    form = words[ended] if len(words) > ended else None
+    if form is None or not form.literal or (form.text.startswith("-") and not ended):
         deed.refuse("printf may assign to a variable.")
+    elif any(found[1] == "n" for found in CONVERSION.finditer(form.text)):
+        deed.refuse("printf %n assigns to a variable.")
 
 
 def check_set(words: list[Word], deed: Deed) -> None:
@@ -126,7 +129,7 @@ PROGRAMS = {
     "exec": Program(check=check_exec, asks=("exec ls",)),
     "exit return break continue": Program(check=check_exit),
     "set": Program(check=check_set, reads=("set -euo pipefail; ls",), asks=("set", "set -o posix", "set -- a")),
-    "ulimit": Program("-aSH"),
+    "ulimit": Program("-aSHbcdefiklmnpqrstuvxPRT", asks=("ulimit -n 1",)),
     "umask": Program("-Sp", asks=("umask 000",)),
     "times jobs wait": Program(""),
     "help": Program("-dms", "text*", reads=("help cd",)),

@@ -8,7 +8,12 @@ from pegboard_bash.deeds import Deed
 from pegboard_bash.programs import Program
 from pegboard_bash.words import Word, names
 
-PS_BUNDLE = re.compile(r"-[AadefFHjlLMTywZ]+|-?[auxfwljhT]+|--forest|--no-headers|--headers|-[efalA]*[opqCuUgGtN]")
+PS_UNIX = re.compile(r"-[AadefFHjlLMNTywZ]+")
+PS_BSD = re.compile(r"-?[auxfwljhT]+")
+PS_VALUED = re.compile(r"-[efalAH]*[opqCuUgGt]")
+PS_WITH_E = re.compile(r"[AadefFHjlLwyZMN]+")
+PS_LONG = names("--sort --format --pid --ppid --user --columns --cols --width --rows --lines")
+PS_ALONE = names("--forest --no-headers --no-heading --headers --version -V")
 PS_VALUE = re.compile(r"[\w,%:=.+/@-]+")
 IP_OBJECTS = frozenset({"addr", "address", "a", "link", "l", "route", "r", "neigh", "neighbor", "n", "rule", "maddr"})
 IP_FLAGS = frozenset(
@@ -18,19 +23,27 @@ IP_WORDS = frozenset({"show", "list", "ls", "dev", "up", "table", "main", "all",
 
 
 def check_ps(words: list[Word], deed: Deed) -> None:
-    """Ps without the BSD option `e`, which shows the environment of processes."""
-    at = 0
+    """Ps without the BSD option `e`, which shows the environment of processes.
+
+    Where words contradict each other, ps reads all of them again as BSD options, and a harmless `-e` becomes that one.
+    """
+    letters, at = "", 0
     while at < len(words):
         text, at = words[at].text, at + 1
         long, given, _ = text.partition("=")
-        if long in ("--sort", "--format", "--pid", "--ppid", "--user", "--columns"):
+        if long in PS_LONG:
             at += not given
-        elif text[:1] == "-" and text[-1] in "opqCuUgGt" and PS_BUNDLE.fullmatch(text) and at < len(words):
+        elif text[:1] == "-" and text[-1] in "opqCuUgGt" and PS_VALUED.fullmatch(text) and at < len(words):
+            letters += text[1:-1]
             if not PS_VALUE.fullmatch(words[at].text) or "env" in words[at].text:
                 deed.refuse("ps may show the environment of processes.")
             at += 1
-        elif not (PS_BUNDLE.fullmatch(text) or text.isdigit()) or (text[:1] != "-" and "e" in text):
+        elif PS_UNIX.fullmatch(text) or PS_BSD.fullmatch(text):
+            letters += text.lstrip("-")
+        elif not (text in PS_ALONE or text.isdigit()):
             deed.refuse(f"{words[at - 1].source} of ps is not known to be harmless.")
+    if "e" in letters and not PS_WITH_E.fullmatch(letters):
+        deed.refuse("ps may show the environment of processes.")
 
 
 def check_date(words: list[Word], deed: Deed) -> None:
@@ -58,8 +71,17 @@ def check_sysctl(words: list[Word], deed: Deed) -> None:
             deed.refuse("sysctl sets a value.")
 
 
+def check_status(words: list[Word], deed: Deed) -> None:
+    """A program that tells how things stand unless it is told to change them."""
+    for word in words:
+        if not word.text.startswith("-") and word.text not in ("status", "show"):
+            deed.refuse(f"{deed.program} may change the machine.")
+
+
 def check_man(words: list[Word], deed: Deed) -> None:
     """Man with plain names: a path or an option can bring its own pager and macros."""
+    if [word.text for word in words] == ["--version"]:
+        return
     for word in words:
         if not re.fullmatch(r"-[kfw]|[A-Za-z0-9][\w.+-]*", word.text):
             deed.refuse("man is known only with the plain name of a page.")
@@ -101,7 +123,7 @@ PROGRAMS = {
         asks=("hostname x",),
     ),
     "printenv": Program("-0 --null", "text*"),
-    "locale": Program("-ackm -k:", "text*"),
+    "locale": Program("-ackm --all-locales --charmaps --category-name --keyword-name", "text*"),
     "getconf": Program("-a", "text*"),
     "tput": Program("", "text*", check=check_tput, asks=("tput init", "tput -T x cols")),
     "sleep": Program("", "text*"),
@@ -123,7 +145,9 @@ PROGRAMS = {
         asks=("getent hosts example.invalid",),
     ),
     "ps": Program(
-        check=check_ps, reads=("ps aux", "ps -ef", "ps -eo pid,comm --sort=-rss", "ps -p 1"), asks=("ps auxe", "ps e")
+        check=check_ps,
+        reads=("ps aux", "ps -ef", "ps -eo pid,comm --sort=-rss", "ps -p 1"),
+        asks=("ps auxe", "ps e", "ps -ef -x", "ps -eHT", "ps -e -aux"),
     ),
     "pgrep": Program(
         "-acflnovxwi -u: -U: -g: -G: -P: -s: -t: -d: -F:read --full --list-name --list-full --newest --oldest --exact "
@@ -144,6 +168,13 @@ PROGRAMS = {
         check=check_ip, reads=("ip a", "ip -br addr show", "ip route"), asks=("ip link set lo down", "ip -b x")
     ),
     "ifconfig": Program("-a"),
+    "arp route": Program("-nave", asks=("arp -d x", "route add x")),
+    "lsb_release": Program("-acdirs --all --codename --description --id --release --short"),
+    "hostnamectl": Program("", "text?", check=check_status, asks=("hostnamectl set-hostname x",)),
+    "timedatectl": Program("--no-pager -p: -a", "text?", check=check_status, asks=("timedatectl set-time x",)),
+    "top": Program(
+        "-bcHiSn -n: -d: -p: -u: -U: -o: -w? -E: -e:", only_with="-b", reads=("top -bn1",), asks=("top", "top -n 1")
+    ),
     "sysctl": Program(
         "-aneNA --all --names --values",
         "text*",
@@ -153,19 +184,23 @@ PROGRAMS = {
     ),
     "dmesg": Program("-HTkxLret -l: -f: --human --ctime --level= --facility= --kernel --decode --color=? --nopager"),
     "journalctl": Program(
-        "-aefkqrx -n: -u: -p: -S: -U: -b? -o: -g: -t: -# --no-pager --since= --until= --unit= --lines=? --priority= "
+        "-aefkqrx -n? -u: -p: -S: -U: -b? -o: -g: -t: -# --no-pager --since= --until= --unit= --lines=? --priority= "
         "--output= --grep= --boot=? --user --system --dmesg --reverse --list-boots --disk-usage --no-hostname --utc",
         "text*",
         reads=("journalctl -u ssh -n 50 --no-pager",),
-        asks=("journalctl --vacuum-time=1s", "journalctl --rotate"),
+        asks=("journalctl --vacuum-time=1s", "journalctl --rotate", "journalctl -n --rotate"),
     ),
     "systemctl": Program(
         subcommands={
             name: Program(
                 "-alq -n: -t: -p: --no-pager --all --type= --state= --user --full --property= --failed", "text*"
             )
-            for name in names("status is-active is-enabled is-failed list-units list-unit-files list-timers show cat")
-        },
+            for name in names(
+                "status is-active is-enabled is-failed list-units list-unit-files list-timers list-sockets "
+                "list-dependencies show cat get-default is-system-running"
+            )
+        }
+        | {"--version": Program("")},
         asks=("systemctl restart x", "systemctl -H x status"),
     ),
     "man": Program(check=check_man, reads=("man ls", "man 5 passwd"), asks=("man -P x ls", "man ./x", "man -l x")),

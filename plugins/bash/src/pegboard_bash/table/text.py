@@ -112,6 +112,7 @@ PROGRAMS = {
     "jq": Program(
         "-acCeMnrRsSj --compact-output --null-input --raw-output --raw-input --slurp --sort-keys "
         "--color-output --monochrome-output --tab --indent= --exit-status --join-output --ascii-output --stream --seq "
+        "--unbuffered --arg=2 --argjson=2 "
         "--version",
         "text? read*",
         check=check_jq,

@@ -33,14 +33,19 @@ PROGRAMS = {
     "java javac": _only("-version", "--version"),
     "gcc g++ cc c++ clang clang++": _only("--version", "-v", "-dumpversion", "-dumpmachine"),
     "ssh tmux": _only("-V"),
-    "openssl": _only("version"),
+    "openssl": Program(subcommands={"version": Program("-abdefoprv")}, asks=("openssl enc -in x", "openssl version x")),
     "bun tsc": _only("--version", "-v"),
-    "nginx redis-cli": _only("-v"),
+    "nginx redis-cli redis-server": _only("-v", "--version"),
+    "screen": _only("-v", "--version"),
+    "make gmake": _only("--version", "-v"),
+    "sqlite3": _only("--version", "-version"),
+    "scala kotlin": _only("-version", "--version"),
+    "helm": Program(subcommands={"version": Program("--short --client")}),
     "ffmpeg convert magick": _only("-version"),
-    "Rscript R julia ghc elixir swift ld as make gmake cmake ninja meson autoconf automake m4 gdb lldb": _only(
-        "--version"
-    ),
-    "valgrind vim nvim nano emacs rsync uv ruff black mypy deno psql mysql sqlite3 pandoc protoc zip xz zstd": _only(
+    "Rscript R julia ghc elixir swift ld as cmake ninja meson autoconf automake m4 gdb lldb": _only("--version"),
+    "gpg gpg2 less more ldd aws pre-commit info flake8 pylint isort pipx virtualenv ctags hyperfine "
+    "shellcheck shfmt sshd fzf zoxide delta tokei cloc hadolint actionlint ccache gold lld": _only("--version"),
+    "valgrind vim nvim nano emacs rsync uv ruff black mypy deno psql mysql pandoc protoc zip xz zstd": _only(
         "--version"
     ),
 }

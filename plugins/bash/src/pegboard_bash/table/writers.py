@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import re
 
+from pegboard_bash.arguments import judge
 from pegboard_bash.deeds import Deed
 from pegboard_bash.programs import Program
 from pegboard_bash.words import Word
 
 RECURSIVE = re.compile(r"-\w*[rRf]\w*|--recursive|--force")
-TAR_LISTING = re.compile(r"-?[tvfzjJaO]+")
 
 
 def check_rm(words: list[Word], deed: Deed) -> None:
@@ -71,20 +71,24 @@ def check_dd(words: list[Word], deed: Deed) -> None:
 
 
 def check_tar(words: list[Word], deed: Deed) -> None:
-    """Tar that lists an archive."""
-    texts = [word.text for word in words]
-    if texts == ["--version"]:
-        return
-    listing = [text for text in texts if text.startswith("-")] or texts[:1]
-    archive = texts[1:2] if texts and not texts[0].startswith("-") else [t for t in texts if not t.startswith("-")][:1]
-    good = bool(listing) and all(TAR_LISTING.fullmatch(text) or text in ("--list", "--verbose") for text in listing)
-    letters = "".join(text for text in listing if not text.startswith("--"))
-    if not good or not ("t" in letters or "--list" in listing) or any(":" in text for text in archive):
-        deed.refuse("tar is known to only read when it lists an archive.")
-    for word in words:
-        if word.text in archive:
-            deed.read(word)
+    """Tar that lists an archive. The first word may be letters without a dash, whose values then follow in order."""
+    first = words[0] if words else Word("")
+    if not first.text.startswith("-"):
+        if not re.fullmatch(r"(?=.)[tvzjJaO]*f?[tvzjJaO]*", first.text):
+            deed.refuse("tar is known to only read when it lists an archive.")
+        letters = first.text.replace("f", "") + ("f" if "f" in first.text else "")
+        words = [Word(f"-{letters}", first.source), *words[1:]]
+    if any(":" in word.text for word in words):
+        deed.refuse("tar may look for the archive on another machine.")
+    judge(TAR, words, deed)
 
+
+TAR = Program(
+    "-tvzjJaO -f:read --list --verbose --file=read --gzip --bzip2 --xz --zstd --auto-compress --wildcards "
+    "--no-wildcards --numeric-owner --full-time --exclude= --strip-components= --version --utc --totals",
+    "text*",
+    only_with="-t --list --version",
+)
 
 PROGRAMS = {
     "rm": Program(
@@ -142,7 +146,9 @@ PROGRAMS = {
         check=lambda words, deed: deed.refuse(f"{deed.program} overwrites a disk."), destructive=True
     ),
     "tar bsdtar": Program(
-        check=check_tar, reads=("tar tf a.tar", "tar -tzvf a.tgz"), asks=("tar xf a.tar", "tar tf *", "tar -tf h:a.tar")
+        check=check_tar,
+        reads=("tar tf a.tar", "tar -tzvf a.tgz"),
+        asks=("tar xf a.tar", "tar tf *", "tar -tf h:a.tar", "tar If ./x a.tar -t"),
     ),
     "mktemp": Program(check=lambda words, deed: deed.refuse("mktemp makes a file.")),
 }
