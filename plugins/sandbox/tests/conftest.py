@@ -96,7 +96,7 @@ def tree(box: Box) -> Snapshot:
 
     def look() -> dict[str, str]:
         return {
-            str(path.relative_to(box.root)): path.read_text() if path.is_file() else "/"
+            str(path.relative_to(box.root)): path.read_text(errors="replace") if path.is_file() else "/"
             for path in sorted(box.root.rglob("*"))
         }
 

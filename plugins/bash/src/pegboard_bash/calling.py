@@ -68,7 +68,9 @@ class Calling:
         env: dict[str, str] = {}
         if self.understood.facts.read_only and "git" in self.understood.programs:
             env |= git_environment()
-        writable = tuple(dict.fromkeys((self.start, *roots(self.ctx))))
+        # In a sandbox a command that only reads need not be trusted to: it can write nowhere, and starts sooner.
+        only_reads = self.understood.facts.read_only
+        writable = () if only_reads else tuple(dict.fromkeys((self.start, *roots(self.ctx))))
         if trail:
             env["BASH_ENV"] = str(trail.script)
             writable += (trail.folder,)

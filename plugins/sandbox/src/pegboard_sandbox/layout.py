@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from functools import cache
 
 from pegboard.errors import ToolError
+from pegboard_sandbox import repository
 from pegboard_sandbox.bubblewrap import Mounts, empty, hidden, nothing, own, read_only, sockets, writable
 from pegboard_sandbox.ledger import StandIns, parents
 from pegboard_sandbox.policy import Policy
@@ -25,6 +26,8 @@ class Place:
     own_folders: tuple[str, ...] = ()
     opens: tuple[str, ...] = ()
     """Protected folders that the tool itself has to change."""
+    visible: tuple[str, ...] = ()
+    """The working directories, whether they may be written to or not."""
 
 
 @dataclass(slots=True)
@@ -54,15 +57,15 @@ def lay_out(place: Place, policy: Policy) -> Layout:
     """The mounts, and what must stand in for missing paths before they can be made."""
     layout = Layout({path: own(path) for path in hidden()})
     mounts = layout.mounts
-    for path in (place.cwd, *_interpreter()):
-        if is_hidden(path):
+    for path in (place.cwd, *place.visible, *_interpreter()):
+        if is_hidden(path) and not any(is_in(path, root) for root in place.roots):
             mounts[path] = read_only(path)
+            linked = repository.linked(path)
+            if linked:
+                mounts.setdefault(linked.repository, read_only(linked.repository))
     mounts |= {path: writable(path) for path in (*_files_to_write(place.roots, policy), *place.roots)}
     held = held_paths(place, policy)
     opened = [path for path in held.opened if path not in place.roots]
-    for path in opened:
-        if is_hidden(path) and not any(is_in(path, root) for root in place.roots):
-            mounts.setdefault(_repository_of(path), read_only(_repository_of(path)))
     _pin_parents(mounts, [*held.paths(), *policy.deny_read], [*place.roots, *opened])
     mounts |= {path: writable(path) for path in opened}
     mounts |= {path: read_only(path) for path in (*held.there, *held.files)}
@@ -82,12 +85,6 @@ def is_hidden(path: str) -> bool:
 @cache
 def _interpreter() -> tuple[str, ...]:
     return tuple(map(os.path.realpath, (sys.prefix, sys.base_prefix)))
-
-
-def _repository_of(path: str) -> str:
-    """The repository around a folder that a worktree writes to."""
-    parent = os.path.dirname(path)
-    return os.path.dirname(parent) if os.path.basename(parent) == "worktrees" else parent
 
 
 def _files_to_write(roots: list[str], policy: Policy) -> Iterable[str]:
@@ -144,8 +141,9 @@ def _hide(mounts: Mounts, roots: list[str], policy: Policy, held: Collection[str
 
 def require_inside(cwd: str, spelled: str, starts: Iterable[str]) -> None:
     """Refuse to show a hidden folder because a link in a working directory leads there."""
-    real = {start: os.path.realpath(start) for start in starts}
-    if is_hidden(cwd) and not stays_inside(os.path.normpath(spelled), real):
+    if cwd == spelled or not is_hidden(cwd):
+        return
+    if not stays_inside(os.path.normpath(spelled), {start: os.path.realpath(start) for start in starts}):
         raise ToolError(
             f"{spelled} leads to {cwd}, out of the working directory. Nothing was started. Start in a folder inside it."
         )

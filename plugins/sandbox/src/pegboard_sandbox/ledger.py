@@ -40,14 +40,22 @@ class StandIns:
     """Missing files, and the content with which they mean nothing."""
 
 
+@dataclass(slots=True)
+class _Note:
+    """A note of this process. Runs that rely on the same share one."""
+
+    holds: frozenset[str]
+    made: frozenset[str]
+    runs: int = 0
+
+
 class Ledger:
     """The notes of all sandboxes of this user."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self._running: set[str] = set()
-        """Notes of this process whose runs have not ended."""
-        self._ended: set[str] = set()
+        self._notes: dict[str, _Note] = {}
+        """The notes of this process, by the names of their files."""
 
     @classmethod
     def of(cls, env: Mapping[str, str]) -> Ledger:
@@ -63,34 +71,38 @@ class Ledger:
     @property
     def dirty(self) -> bool:
         """Whether a run of this process has ended and its stand-ins may be there still."""
-        return bool(self._ended)
+        return any(not note.runs for note in list(self._notes.values()))
 
     def begin(self, needed: StandIns) -> str:
         """Note what a run relies on, and make what bubblewrap cannot. Returns the note. Only while `alone`."""
-        name = f"{secrets.token_hex(8)}.json"
-        note = f"{self.folder}/{name}"
-        above = dict.fromkeys(folder for path in parents(needed.missing) for folder in _new_folders(path))
-        # Written first: a crash after it leaves nothing that nobody knows of.
-        text = json.dumps({"holds": [*needed.folders, *needed.files], "made": [*above, *needed.missing], "files": needed.files})
-        handle = os.open(note, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-        try:
-            os.write(handle, text.encode())
-        finally:
-            os.close(handle)
-        self._running.add(name)
-        for folder in above:
+        holds = frozenset((*needed.folders, *needed.files))
+        for name, note in self._notes.items():
+            if note.holds >= holds and note.made.issuperset((*needed.missing, *needed.files)):
+                os.utime(f"{self.folder}/{name}")  # other hosts take an old note without a lock for one that is over
+                break
+        else:
+            name, note = self._write(needed, holds)
+        note.runs += 1
+        for folder in _above(needed.missing):
             with suppress(FileExistsError):
                 os.mkdir(folder, 0o755)
         for path, content in needed.files.items():
             _make_file(path, content)
-        return note
+        return f"{self.folder}/{name}"
 
     def end(self, note: str) -> None:
         """Take note that a run of this process is over."""
-        name = os.path.basename(note)
-        if name in self._running:
-            self._running.discard(name)
-            self._ended.add(name)
+        self._notes[os.path.basename(note)].runs -= 1
+
+    def _write(self, needed: StandIns, holds: frozenset[str]) -> tuple[str, _Note]:
+        # Written before anything is made: a crash after it leaves nothing that nobody knows of.
+        name, made = f"{secrets.token_hex(8)}.json", [*_above(needed.missing), *needed.missing]
+        text = json.dumps({"holds": list(holds), "made": made, "files": needed.files})
+        handle = os.open(f"{self.folder}/{name}", os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        with open(handle, "wb") as file:
+            file.write(text.encode())
+        note = self._notes[name] = _Note(holds, frozenset((*made, *needed.files)))
+        return name, note
 
     def sweep(self) -> None:
         """Remove what no run relies on any more.
@@ -118,8 +130,7 @@ class Ledger:
                         return True
                 if len(free) == len(said["made"]) and needed.isdisjoint(said["files"]):
                     note.unlink(missing_ok=True)
-                    self._ended.discard(note.name)
-        self._ended &= {note.name for note in notes}
+                    self._notes.pop(note.name, None)
         return False
 
     @contextmanager
@@ -134,9 +145,10 @@ class Ledger:
             os.close(handle)
 
     def _is_live(self, note: Path) -> bool:
-        if note.name in self._running or _is_locked(note):
+        own = self._notes.get(note.name)
+        if (own and own.runs) or _is_locked(note):
             return True
-        return note.name not in self._ended and time.time() - note.stat().st_mtime < STARTING
+        return own is None and time.time() - note.stat().st_mtime < STARTING
 
 
 def _read(note: Path) -> dict[str, Any]:
@@ -159,6 +171,11 @@ def _is_locked(note: Path) -> bool:
 def parents(paths: Iterable[str]) -> set[str]:
     """The folders in which paths lie. There are many paths and few folders."""
     return {path[: path.rfind("/")] for path in paths}
+
+
+def _above(paths: Iterable[str]) -> list[str]:
+    """The folders above missing paths that are missing as well, outermost first."""
+    return list(dict.fromkeys(folder for path in parents(paths) for folder in _new_folders(path)))
 
 
 def _new_folders(path: str) -> list[str]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import stat
+import time
 from collections.abc import Collection
 from dataclasses import dataclass, field
 
@@ -20,6 +22,8 @@ SPELLINGS = {"makefile": ("makefile", "Makefile")}
 NAMES = sorted({spelling for name in FILES for spelling in SPELLINGS.get(name, (name,))} | FOLDERS | {BARE})
 """Every name that is held at the top of a writable folder, whether it is there or not."""
 
+SETTLED_NS = 100_000_000
+MOST_KNOWN = 4096
 TELLING = {name.lower() for name in NAMES} | {outer for outer, _ in FOLDERS_IN}
 
 
@@ -38,28 +42,47 @@ class Held:
 
     def hold(self, path: str) -> None:
         """Hold a path, whatever is there now."""
-        if os.path.islink(path):
+        try:
+            found = os.lstat(path)
+        except FileNotFoundError:
+            self.missing.append(path)
+            return
+        if stat.S_ISLNK(found.st_mode):
             raise ToolError(
                 f"The sandbox cannot protect {path}, because it is a symbolic link. Nothing was started. "
                 "Replace the link by what it points to, or switch the sandbox off."
             )
-        if not os.path.lexists(path):
-            self.missing.append(path)
-        elif os.path.isdir(path) and not os.listdir(path):
-            self.empty.append(path)
-        else:
-            self.there.append(path)
+        is_empty = stat.S_ISDIR(found.st_mode) and _is_empty(path, found)
+        (self.empty if is_empty else self.there).append(path)
 
-    def hold_file(self, path: str, content: str) -> None:
-        """Hold a file; a missing one by one whose content means nothing."""
+    def hold_file(self, path: str, content: str | None = None) -> None:
+        """Hold a file; a missing one by one whose content means nothing, if there is such a content."""
         if os.path.lexists(path):
             self.hold(path)
-        else:
+        elif content is not None:
             self.files[path] = content
 
     def paths(self) -> list[str]:
         """All of them, but for those that are opened."""
         return [*self.there, *self.empty, *self.missing, *self.files]
+
+
+_EMPTY: dict[str, tuple[int, int]] = {}
+"""Folders that were found empty, and how they looked then. Asked of every stand-in before every process."""
+
+
+def _is_empty(path: str, found: os.stat_result) -> bool:
+    look = (found.st_ino, found.st_mtime_ns)
+    if _EMPTY.get(path) == look:
+        return True
+    if os.listdir(path):
+        return False
+    # Within the same tick of the clock something could still be added unseen.
+    if time.time_ns() - found.st_mtime_ns > SETTLED_NS:
+        if len(_EMPTY) > MOST_KNOWN:
+            _EMPTY.clear()
+        _EMPTY[path] = look
+    return True
 
 
 def hold_in(root: str, held: Held, allowed: Collection[str], denied: Collection[str]) -> None:
@@ -93,7 +116,10 @@ def _hold_repository(root: str, held: Held) -> None:
     held.hold(f"{root}/.git")
     linked = repository.linked(root)
     if linked:
-        held.opened += [linked.folder, *linked.shared]
+        held.opened += [linked.repository, linked.folder]
+        _hold_git_folder(linked.repository, held)
+        for name in repository.OF_THE_MAIN_WORKTREE:
+            held.hold_file(f"{linked.repository}/{name}")
         for name, content in repository.FILES_OF_WORKTREE.items():
             held.hold_file(f"{linked.folder}/{name}", content)
 
@@ -103,6 +129,12 @@ def _hold_git_folder(folder: str, held: Held) -> None:
         held.hold(f"{folder}/{name}")
     for name, content in repository.FILES.items():
         held.hold_file(f"{folder}/{name}", content)
+    info = f"{folder}/{repository.INFO}"
+    if not os.path.isdir(info) or os.path.islink(info):
+        held.hold(info)
+        return
+    for name in repository.FILES_IN_INFO:
+        held.hold_file(f"{info}/{name}", "")
 
 
 def is_inside_protected(path: str) -> bool:

@@ -9,14 +9,17 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 
-FOLDERS = ("hooks", "info", "modules", "worktrees")
-"""Held in a repository: hooks, attributes, and the repositories of submodules and worktrees."""
+FOLDERS = ("hooks", "modules", "worktrees")
+"""Held in a repository: hooks, and the repositories of submodules and worktrees."""
 
 FILES = {"config": "", "config.worktree": "", "commondir": ".\n"}
 """Held too, with what they may say when they are missing: a `commondir` of `.` is the repository itself."""
 
+INFO, FILES_IN_INFO = "info", ("attributes", "exclude")
+"""What selects programs for files, and what hides files from those who look for them."""
+
 FILES_OF_WORKTREE = {"commondir": "../..\n", "gitdir": "", "config.worktree": ""}
-SHARED = ("objects", "refs", "logs")
+OF_THE_MAIN_WORKTREE = ("HEAD", "index")
 LONGEST = 8_192
 
 
@@ -26,8 +29,6 @@ class Linked:
 
     folder: str
     """Where the repository keeps what belongs to this worktree alone: its index, its HEAD."""
-    shared: tuple[str, ...]
-    """Folders of the repository that every worktree writes to."""
     repository: str
 
 
@@ -56,9 +57,7 @@ def linked(root: str) -> Linked | None:
         return None
     if not back or os.path.realpath(os.path.join(folder, back)) != os.path.join(root, ".git"):
         return None
-    paths = (f"{repository}/{name}" for name in SHARED)
-    shared = tuple(path for path in paths if os.path.isdir(path) and not os.path.islink(path))
-    return Linked(folder, shared, repository)
+    return Linked(folder, repository)
 
 
 def _line(path: str) -> str:

@@ -11,14 +11,14 @@ from pegboard.permission.protected import OPEN_INSIDE
 from pegboard_sandbox.protecting import is_inside_protected
 
 
-def writable_roots(wanted: Iterable[str | os.PathLike[str]], within: Sequence[str] = ()) -> list[str]:
+def writable_roots(wanted: Iterable[str], within: Sequence[str] = ()) -> list[str]:
     """The folders that are writable, outermost only, and none inside a protected folder.
 
     A path that begins in a folder where processes write must also end there: they could have put a link on the way.
     Those folders are the others that are `wanted`, and `within`.
     """
-    spelled = list(dict.fromkeys(os.path.normpath(os.path.abspath(path)) for path in wanted))
-    real = {path: os.path.realpath(path) for path in (*spelled, *map(os.path.normpath, within))}
+    spelled = list(dict.fromkeys(map(os.path.abspath, wanted)))
+    real = {path: os.path.realpath(path) for path in {*spelled, *map(os.path.abspath, within)}}
     if "/" in (real[path] for path in spelled):
         raise ToolError("The sandbox cannot make / writable. Nothing was started. Work in a folder of its own.")
     sound = [path for path in spelled if stays_inside(path, real)]
@@ -30,6 +30,12 @@ def writable_roots(wanted: Iterable[str | os.PathLike[str]], within: Sequence[st
         and not is_inside_protected(root)
         and not any(root != outer and is_in(root, outer) and not _is_apart(root, outer) for outer in found)
     ]
+
+
+def visible_folders(wanted: Iterable[str], within: Sequence[str]) -> tuple[str, ...]:
+    """The working directories that a process must be able to see, wherever they are."""
+    real = {path: os.path.realpath(path) for path in {*map(os.path.abspath, (*wanted, *within))}}
+    return tuple({real[path] for path in real if stays_inside(path, real)})
 
 
 def stays_inside(path: str, real: dict[str, str]) -> bool:

@@ -20,7 +20,7 @@ from pegboard_sandbox.layout import Place, is_hidden, lay_out, require_inside
 from pegboard_sandbox.ledger import Ledger
 from pegboard_sandbox.policy import Policy, own_folders
 from pegboard_sandbox.proxy import proxy_for
-from pegboard_sandbox.roots import is_in, writable_roots
+from pegboard_sandbox.roots import is_in, visible_folders, writable_roots
 
 BRIDGE, SOCKET, LOCK = "/run/pegboard/bridge.py", "/run/pegboard/proxy", "/run/pegboard/lock"
 LEDGERS: dict[str, Ledger] = {}
@@ -39,15 +39,16 @@ def wrap_process(spec: ProcessSpec, ctx: Context) -> ProcessSpec | None:
             raise ToolError(sentence, code="unsupported", remedy="")
         return replace(spec, env=policy.environment(spec.env))
     starts = (ctx.settings.root, ctx.settings.cwd)
-    wanted = (*spec.writable, *policy.allow_write) if spec.writable else ()
-    roots = writable_roots(wanted, starts)
+    wanted = (*map(str, spec.writable), *policy.allow_write) if spec.writable else ()
+    roots, cwd = writable_roots(wanted, starts), str(spec.cwd)
     place = Place(
-        os.path.realpath(spec.cwd),
+        cwd if cwd in roots else os.path.realpath(cwd),
         roots,
         own_folders(ctx.settings, os.environ),
         tuple(os.path.realpath(path) for path in spec.opens),
+        visible_folders((*starts, str(ctx.cwd), *map(str, ctx.roots)), starts),
     )
-    require_inside(place.cwd, str(spec.cwd), (*starts, *map(str, spec.writable)))
+    require_inside(place.cwd, cwd, (*starts, *map(str, spec.writable)))
     env = policy.environment(spec.env)
     if is_own_script(spec.env.get("BASH_ENV", ""), roots):
         env["BASH_ENV"] = spec.env["BASH_ENV"]
@@ -84,7 +85,7 @@ class _Tidying:
         self._lock = threading.Lock()
         self._waiting = False
 
-    def soon(self, seconds: float = 0.3) -> None:
+    def soon(self, seconds: float = 1.0) -> None:
         with self._lock:
             if self._waiting:
                 return
