@@ -33,8 +33,8 @@ OURS, AFRESH, PLAN = "pegboard-sandbox", "pegboard-sandbox, after a pause", "the
 def by_hand(program: str, folder: Path) -> tuple[str, ...]:
     """A sandbox as one would write it down: the disk read-only, one folder writable, no network."""
     mounts: bubblewrap.Mounts = {
-        "/dev": ("--dev", "/dev"),
-        "/proc": ("--proc", "/proc"),
+        "/dev": bubblewrap.DEV,
+        "/proc": bubblewrap.PROC,
         "/tmp": bubblewrap.own("/tmp"),
         str(folder): bubblewrap.writable(str(folder)),
     }

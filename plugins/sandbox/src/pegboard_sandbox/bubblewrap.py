@@ -14,7 +14,12 @@ HIDDEN = ("/tmp", "/var/tmp", "/run", "/var/run")  # noqa: S108 - these are hidd
 FLAGS = (
     *("--die-with-parent", "--new-session", "--unshare-user", "--disable-userns"),
     *("--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"),
+    *("--cap-drop", "ALL"),
 )
+PROC = ("--proc", "/proc", *(("--ro-bind", "/proc/sys", "/proc/sys") if os.geteuid() == 0 else ()))
+"""The kernel takes root in any sandbox for root where its settings are concerned: one of them names a program to run."""
+
+DEV = ("--dev", "/dev")
 PLACES = "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/run/current-system/sw/bin"
 
 Mounts = dict[str, tuple[str, ...]]
@@ -80,7 +85,7 @@ def trouble(program: str | None) -> str:
     """Why bubblewrap cannot be used here, or nothing. Found out by running it once."""
     if program is None:
         return "bwrap is not installed"
-    mounts: Mounts = {"/proc": ("--proc", "/proc"), "/dev": ("--dev", "/dev")}
+    mounts: Mounts = {"/proc": PROC, "/dev": DEV}
     words = (*command(program, mounts, "/", network=False), "true")
     try:
         done = subprocess.run(words, capture_output=True, timeout=10, check=False)

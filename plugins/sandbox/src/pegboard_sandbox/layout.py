@@ -10,7 +10,7 @@ from functools import cache
 
 from pegboard.errors import ToolError
 from pegboard_sandbox import repository
-from pegboard_sandbox.bubblewrap import Mounts, empty, hidden, nothing, own, read_only, sockets, writable
+from pegboard_sandbox.bubblewrap import DEV, PROC, Mounts, empty, hidden, nothing, own, read_only, sockets, writable
 from pegboard_sandbox.ledger import StandIns, parents
 from pegboard_sandbox.policy import Policy
 from pegboard_sandbox.protecting import Held, hold_in, is_inside_protected
@@ -73,7 +73,7 @@ def lay_out(place: Place, policy: Policy) -> Layout:
     _mask_sockets(mounts, place, policy)
     _hide(mounts, place.roots, policy, held.paths())
     layout.stand_ins = StandIns([*held.empty, *held.missing], held.missing, held.files)
-    mounts |= {"/proc": ("--proc", "/proc"), "/dev": ("--dev", "/dev")}
+    mounts |= {"/proc": PROC, "/dev": DEV}
     return layout
 
 
