@@ -1,8 +1,10 @@
-"""What a sandboxed process costs, against bubblewrap called by hand with a plain sandbox of the same namespaces.
+"""What a sandboxed process costs, against bubblewrap called by hand.
 
-Run `python benchmarks/sandbox.py`, or with `--json` for programs. Both start `true` through the same process service
-and take turns. The difference is what Pegboard adds: protected paths, hidden sockets, the plan. Tidying up happens in
-a thread of its own when the calls are over, and is not counted.
+Run `python benchmarks/sandbox.py`, or with `--json` for programs. All start `true` through the same process service and
+take turns. Two sandboxes by hand are beside ours: one with the mounts that everybody would write down, and one with
+every mount that ours has, so that what is left is our own share: looking, planning and noting. Half of our starts find
+the stand-ins for missing paths from the start before, the other half have to make them, as after a pause.
+Tidying up happens in a thread of its own when the calls are over, and is not counted.
 """
 
 from __future__ import annotations
@@ -24,54 +26,66 @@ from pegboard.settings.layers import Layer, Settings
 from pegboard_sandbox import bubblewrap, wrapping
 
 GOAL_MS = 3.0
+PLAIN, SAME = "bubblewrap by hand", "bubblewrap by hand, with all our mounts"
+OURS, AFRESH, PLAN = "pegboard-sandbox", "pegboard-sandbox, after a pause", "the plan alone"
 
 
 def by_hand(program: str, folder: Path) -> tuple[str, ...]:
     """A sandbox as one would write it down: the disk read-only, one folder writable, no network."""
     mounts: bubblewrap.Mounts = {
-        "/dev": ("--dev", "/dev"),
-        "/proc": ("--proc", "/proc"),
+        "/dev": bubblewrap.DEV,
+        "/proc": bubblewrap.PROC,
         "/tmp": bubblewrap.own("/tmp"),
         str(folder): bubblewrap.writable(str(folder)),
     }
     return (*bubblewrap.command(program, mounts, str(folder), network=False), "true")
 
 
-def without_status(argv: tuple[str, ...]) -> tuple[str, ...]:
-    """What the plugin runs, without the shell that opens the status file."""
-    words = list(argv[4:])
-    at = words.index("--json-status-fd")
-    return (*words[:at], *words[at + 2 :])
-
-
 async def measure(rounds: int, folder: Path, program: str) -> dict[str, list[float]]:
     """Seconds for each way to start `true`, one after the other in each round."""
     ctx = Context(folder, settings=Settings([Layer("user", "user", {"sandbox.enabled": True})], cwd=str(folder)))
-    spec = ProcessSpec(("true",), folder, writable=(folder,), keep_output=False)
+    spec = ProcessSpec(("true",), folder, env=dict(os.environ), writable=(folder,), keep_output=False)
 
     async def wrap(spec: ProcessSpec) -> ProcessSpec:
         return wrapping.wrap_process(spec, ctx) or spec
 
     first = wrapping.wrap_process(spec, ctx)
     assert first is not None
-    same = ProcessSpec(without_status(first.argv), folder, keep_output=False)
     plain, boxed = LocalProcesses(), LocalProcesses(wrap=wrap)
     manual = ProcessSpec(by_hand(program, folder), folder, keep_output=False)
+    same = ProcessSpec(first.argv, folder, keep_output=False)
 
     cases: dict[str, Callable[[], Awaitable[object]]] = {
         "no sandbox": lambda: plain.run(spec),
-        "bubblewrap by hand": lambda: plain.run(manual),
-        "bubblewrap by hand, with all our mounts": lambda: plain.run(same),
-        "pegboard-sandbox": lambda: boxed.run(spec),
+        PLAIN: lambda: plain.run(manual),
+        SAME: lambda: plain.run(same),
+        OURS: lambda: boxed.run(spec),
+        AFRESH: lambda: boxed.run(spec),
     }
-    rows: dict[str, list[float]] = {name: [] for name in cases}
+    rows: dict[str, list[float]] = {name: [] for name in (*cases, PLAN)}
     for number in range(rounds + 3):
         for name, act in cases.items():
+            if name == AFRESH:
+                for missing in first_missing(first.argv):
+                    os.rmdir(missing)
             began = time.perf_counter()
             await act()
             if number >= 3:  # The first rounds warm caches.
                 rows[name].append(time.perf_counter() - began)
+        began = time.perf_counter()
+        planned = wrapping.wrap_process(spec, ctx)
+        rows[PLAN].append(time.perf_counter() - began)
+        if planned and planned.on_end:
+            planned.on_end()
+    rows[PLAN] = rows[PLAN][3:]
+    if first.on_end:
+        first.on_end()
     return rows
+
+
+def first_missing(argv: tuple[str, ...]) -> list[str]:
+    """The stand-ins that bubblewrap has made at the top of the project."""
+    return [argv[at + 5] for at, word in enumerate(argv) if argv[at : at + 2] == ("--perms", "0555")]
 
 
 def main() -> None:
@@ -85,11 +99,16 @@ def main() -> None:
         folder = Path(made, "project").resolve()
         folder.mkdir()
         rows = anyio.run(measure, chosen.rounds, folder, str(program))
-    report("Starting true", rows, "bubblewrap by hand", as_json=chosen.json)
-    for reference in ("bubblewrap by hand", "bubblewrap by hand, with all our mounts"):
-        pairs = zip(rows["pegboard-sandbox"], rows[reference], strict=True)
-        added = statistics.median(ours - theirs for ours, theirs in pairs) * 1e3
-        sys.stderr.write(f"added to {reference}: {added:.2f} ms, goal {GOAL_MS:g} ms\n")
+        wrapping.tidy()
+    report("Starting true", rows, PLAIN, as_json=chosen.json)
+    for ours in (OURS, AFRESH):
+        for reference in (PLAIN, SAME):
+            pairs = zip(rows[ours], rows[reference], strict=True)
+            added = statistics.median(mine - theirs for mine, theirs in pairs) * 1e3
+            least = (min(rows[ours]) - min(rows[reference])) * 1e3
+            sys.stderr.write(
+                f"{ours} beyond {reference}: median {added:.2f} ms, fastest {least:.2f} ms, goal {GOAL_MS:g} ms\n"
+            )
 
 
 if __name__ == "__main__":

@@ -168,6 +168,12 @@ class ProcessSpec:
     """False when the callbacks are all that is wanted: no file is written."""
     max_memory_bytes: int | None = None
     """What the process and all it starts may use together; whoever asks for more is ended by the kernel."""
+    opens: tuple[Path, ...] = ()
+    """Protected folders that the tool itself has to change, such as a repository's worktrees. No model chooses these."""
+    on_end: Callable[[], None] | None = field(default=None, repr=False)
+    """Called once, when the process has ended or could not be started: for what a hook has set up around it.
+
+    A hook that finds one here calls it from its own. It must not wait for anything."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,13 @@ from pegboard_sandbox import bubblewrap, wrapping
 
 KEY = "sk-host-0123456789abcdef0123456789"
 
+GROUP = {
+    "network": "network.mode",
+    **{name: f"network.{name}" for name in ("allowedDomains", "deniedDomains", "allowUnixSockets")},
+    **{name: f"filesystem.{name}" for name in ("allowWrite", "denyWrite", "denyRead", "allowRead")},
+}
+"""Where a setting of the sandbox stands; a test names it by its last name."""
+
 
 class Box:
     """Runs shell commands in the sandbox of one project."""
@@ -28,7 +35,7 @@ class Box:
         self.env: dict[str, str] = {}
 
     def context(self, **settings: Any) -> Context:
-        values = {"sandbox.enabled": True} | {f"sandbox.{name}": value for name, value in settings.items()}
+        values = {"sandbox.enabled": True} | {f"sandbox.{GROUP.get(name, name)}": settings[name] for name in settings}
         return Context(self.root, settings=Settings([Layer("user", "user.json", values)], cwd=str(self.root)))
 
     def processes(self, **settings: Any) -> LocalProcesses:
@@ -89,7 +96,7 @@ def tree(box: Box) -> Snapshot:
 
     def look() -> dict[str, str]:
         return {
-            str(path.relative_to(box.root)): path.read_text() if path.is_file() else "/"
+            str(path.relative_to(box.root)): path.read_text(errors="replace") if path.is_file() else "/"
             for path in sorted(box.root.rglob("*"))
         }
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -12,7 +11,7 @@ from pegboard import ToolError
 from pegboard.permission.protected import FILES, FOLDERS, FOLDERS_IN
 
 PLANTED = sorted(
-    [f"{name}/planted" for name in FOLDERS]
+    [f"{name}/planted" for name in FOLDERS - {".git"}]
     + [f"{outer}/{inner}/planted" for outer, inner in FOLDERS_IN]
     + [name for name in FILES if name != "makefile"]
     + ["Makefile", "makefile", ".git/hooks/pre-commit", ".pegboard/settings.json", ".claude/settings.json", "HEAD"]
@@ -52,7 +51,7 @@ async def test_no_missing_protected_path_can_be_planted(box, tree):
 
 
 async def test_no_existing_protected_path_can_be_changed(box, tree):
-    for path in PLANTED:
+    for path in [*PLANTED, ".git/HEAD"]:
         file = box.root / path
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text("good\n")
@@ -136,24 +135,6 @@ async def test_allow_write_opens_a_build_file_and_a_folder_but_no_policy(box, tm
     assert (box.root / "package.json").read_text() == "x\n"
     assert (more / "a").read_text() == "x\n"
     assert not (box.root / ".envrc").exists()
-
-
-async def test_opening_git_allows_commits_and_still_holds_hooks_and_configuration(box):
-    commit = "git -c user.name=a -c user.email=a@example.invalid commit -q -m x"
-    subprocess.run(["git", "init", "-q", str(box.root)], check=True)
-    config = (box.root / ".git/config").read_text()
-    assert "Read-only" in await box.sh("echo x > a; git add a")
-    said = await box.sh(f"git add a && {commit} && git log --format=%s", allowWrite=[".git"])
-    assert said == "x\n"
-    await box.sh(
-        "echo evil >> .git/config; echo evil > .git/hooks/pre-commit; mv .git x; mv .git/hooks x; "
-        "echo x > .git/info/attributes; echo ../evil > .git/commondir; true",
-        allowWrite=[".git"],
-    )
-    assert (box.root / ".git/config").read_text() == config
-    assert not (box.root / ".git/hooks/pre-commit").exists()
-    assert not (box.root / ".git/info/attributes").exists()
-    assert not (box.root / ".git/commondir").exists()
 
 
 async def test_deny_write_holds_a_path_that_does_not_exist_below_a_renamed_parent(box, tree):

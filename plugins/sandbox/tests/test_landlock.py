@@ -60,7 +60,7 @@ async def test_landlock_cuts_connections_and_hides_the_environment_of_the_host(l
     ("settings", "why"),
     [
         ({"network": "proxy"}, "Landlock cannot send the network through a proxy"),
-        ({"denyRead": ["a.txt"]}, "Landlock cannot hide what sandbox.denyRead names"),
+        ({"denyRead": ["a.txt"]}, "Landlock cannot hide what sandbox.filesystem.denyRead names"),
     ],
 )
 async def test_what_landlock_cannot_do_keeps_the_process_from_starting(locked, settings, why):

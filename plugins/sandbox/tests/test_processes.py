@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import socket
-import subprocess
 import sys
 from pathlib import Path
 
@@ -13,11 +12,8 @@ import pytest
 
 import pegboard_sandbox
 from pegboard import Allow, Board, Call, Context, Input, ProcessSpec, Tool, ToolError, hookimpl
-from pegboard.settings import load
 from pegboard.settings.layers import Settings
-from pegboard_sandbox import bubblewrap, wrapping
-from pegboard_sandbox.ledger import Ledger
-from pegboard_sandbox.policy import Policy
+from pegboard_sandbox import bubblewrap, choosing, wrapping
 
 
 async def test_the_environment_is_cleared_to_a_list(box):
@@ -61,7 +57,8 @@ async def test_sockets_of_the_host_cannot_be_reached(box):
 
 
 async def test_the_folders_of_sockets_are_empty(box):
-    assert await box.sh("ls -A /run; ls -A /var/run/; test -e /var/run/docker.sock || echo none") == "none\n"
+    said = await box.sh("ls -A /run /var/run/ | grep -v pegboard; test -e /var/run/docker.sock || echo none")
+    assert said == "/run:\n\n/var/run/:\nnone\n"
 
 
 async def test_the_exit_code_is_that_of_the_command(box):
@@ -80,7 +77,8 @@ async def test_killing_leaves_nothing(box, tree):
         ready.set()
 
     async with box.processes() as processes:
-        script = "setsid sh -c 'unset PEGBOARD_PROCESS; exec env -i sleep 4242' & echo on; sleep 4242"
+        name = f"sleep 4242{os.getpid()}"
+        script = f"setsid sh -c 'unset PEGBOARD_PROCESS; exec env -i {name}' & echo on; {name}"
         spec = ProcessSpec(("sh", "-c", script), box.root, writable=(box.root,), keep_output=False)
         child = await processes.start(spec, on_output=heard)
         with anyio.fail_after(10):
@@ -88,7 +86,7 @@ async def test_killing_leaves_nothing(box, tree):
         assert (box.root / ".vscode").is_dir()
         await child.kill()
     wrapping.tidy()
-    assert b"\x00".join((b"sleep", b"4242")) not in b"".join(_commands())
+    assert name.replace(" ", "\0").encode() not in b"".join(_commands())
     assert tree() == {}
 
 
@@ -120,20 +118,6 @@ async def test_stand_ins_stay_while_another_run_needs_them(box, tree):
     assert tree() == {}
 
 
-def test_what_a_crash_left_is_removed_at_the_next_start(box, state, tree):
-    crash = (
-        "import os, sys\nfrom pathlib import Path\nfrom pegboard_sandbox.ledger import Ledger\n"
-        "status, _ = Ledger.of(os.environ).begin([sys.argv[1] + '/.vscode', sys.argv[1] + '/.config/git'], [])\n"
-        "Path(status).write_text('%d\\n' % os.getpid())\nos._exit(9)\n"
-    )
-    subprocess.run([sys.executable, "-c", crash, str(box.root)], check=False)
-    assert sorted(tree()) == [".config", ".config/git", ".vscode"]
-    (box.root / ".vscode" / "mine").write_text("put here by a person")
-    Ledger.of(os.environ).sweep()
-    assert sorted(tree()) == [".vscode", ".vscode/mine"]
-    assert [path.name for path in state.iterdir()] == ["lock"]
-
-
 @pytest.fixture
 def without_bubblewrap(monkeypatch):
     monkeypatch.setattr(bubblewrap, "PLACES", "/nonexistent")
@@ -154,9 +138,9 @@ async def test_a_missing_sandbox_may_be_accepted_in_the_settings(box, tree, with
 
 
 def test_the_doctor_names_what_is_missing(box, without_bubblewrap):
-    found = wrapping.diagnose(box.context(mechanism="bubblewrap").settings)
-    assert found == [f"The sandbox is switched on, but bwrap is not installed. {wrapping.REMEDY}"]
-    assert wrapping.diagnose(Settings()) == []
+    found = choosing.diagnose(box.context(mechanism="bubblewrap").settings)
+    assert found == [f"The sandbox is switched on, but bwrap is not installed. {choosing.REMEDY}"]
+    assert choosing.diagnose(Settings()) == []
 
 
 def test_a_program_that_refuses_to_make_a_sandbox_is_named(tmp_path):
@@ -199,27 +183,3 @@ async def test_a_tool_of_the_board_runs_its_commands_in_the_sandbox(box, tree, t
     assert "Is a directory" in result.text
     assert tree() == {"in": "x\n"}
     assert not (tmp_path / "out").exists()
-
-
-def test_settings_of_a_compatible_host_switch_the_sandbox_on(tmp_path):
-    folder = tmp_path / "home" / ".claude"
-    folder.mkdir(parents=True)
-    (folder / "settings.json").write_text(
-        '{"sandbox": {"enabled": true, "network": {"allowedDomains": ["a.example"]}}}'
-    )
-    settings = load(tmp_path, {"HOME": str(tmp_path / "home")})
-    assert settings.problems == []
-    policy = Policy.of(settings)
-    assert policy is not None
-    assert (policy.network, policy.domains) == ("off", ())
-
-
-def test_a_repository_may_tighten_the_sandbox_but_not_loosen_it(tmp_path):
-    (tmp_path / ".pegboard").mkdir()
-    wanted = '{"sandbox": {"enabled": false, "network": "on", "allowWrite": ["/"], "denyRead": ["secret"]}}'
-    (tmp_path / ".pegboard" / "settings.json").write_text(wanted)
-    settings = load(tmp_path, {"HOME": str(tmp_path / "home")}, {"sandbox.enabled": True})
-    policy = Policy.of(settings)
-    assert policy is not None
-    assert (policy.network, policy.allow_write) == ("off", ())
-    assert policy.deny_read == (str(tmp_path / "secret"),)

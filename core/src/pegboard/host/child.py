@@ -50,6 +50,7 @@ class Child:
         self._exit = ProcessExit(None)
         self._reaped = False
         self.on_reaped: Callable[[Child], None] = lambda _: None
+        self.on_ended: Callable[[], None] = lambda: None
 
     @property
     def pid(self) -> int:
@@ -100,8 +101,11 @@ class Child:
                     self._stop_listening()
         finally:
             self._close(handle, timed_out)
-            with anyio.CancelScope(shield=True):
-                await self._reap(unless_survived=well and not leave_nothing)
+            try:
+                with anyio.CancelScope(shield=True):
+                    await self._reap(unless_survived=well and not leave_nothing)
+            finally:
+                self.on_ended()
         return self._exit
 
     async def _left_alone(self) -> bool:

@@ -89,6 +89,17 @@ class LocalProcesses:
         spec = replace(spec, env={**self._env, **spec.env})
         if self._wrap:
             spec = await self._wrap(spec)
+        try:
+            child = self._begin(spec, on_output, on_error)
+        except BaseException:
+            if spec.on_end:
+                spec.on_end()
+            raise
+        if spec.on_end:
+            child.on_ended = spec.on_end
+        return child
+
+    def _begin(self, spec: ProcessSpec, on_output: OnBytes | None, on_error: OnBytes | None) -> Child:
         if not spec.argv:
             raise ToolError("There is nothing to start: the command is empty.")
         # Also the marks of a host around this one: whoever ends that host ends our processes too.

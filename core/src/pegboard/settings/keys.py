@@ -266,39 +266,80 @@ KEYS = {
         "Whether nothing starts where the sandbox cannot be had; the default is true.",
         needs_trust=True,
     ),
-    "sandbox.network": Key(
-        "off|on|proxy",
+    "sandbox.autoAllowBashIfSandboxed": Key(
+        "bool",
         "first",
-        "What sandboxed processes reach: nothing (off, the default), the hosts in allowedDomains (proxy), or all (on).",
+        "Whether Bash asks nobody when bubblewrap holds the command and its network is not on; the default is true.",
         needs_trust=True,
     ),
-    "sandbox.allowedDomains": Key(
+    "sandbox.excludedCommands": Key(
         "strings",
         "union",
-        "Hosts that sandboxed processes reach through the proxy, such as *.example.com; none by default.",
+        "Commands that run outside the sandbox, and ask as usual, such as docker or git push.",
         needs_trust=True,
     ),
-    "sandbox.allowWrite": Key(
-        "strings",
-        "union",
-        "Further files and folders that sandboxed processes may change. A relative path starts at the project.",
-        needs_trust=True,
-    ),
-    "sandbox.denyWrite": Key(
-        "strings", "union", "Files and folders that sandboxed processes may not change, wherever they are."
-    ),
-    "sandbox.denyRead": Key("strings", "union", "Files and folders whose content sandboxed processes do not see."),
     "sandbox.keepEnv": Key(
         "strings",
         "union",
         "Further variables that sandboxed processes get, by name or pattern such as CI_*.",
         needs_trust=True,
     ),
+    "sandbox.filesystem.allowWrite": Key(
+        "strings",
+        "union",
+        "Further files and folders that sandboxed processes may change. A relative path starts at the project.",
+        needs_trust=True,
+    ),
+    "sandbox.filesystem.denyWrite": Key(
+        "strings", "union", "Files and folders that sandboxed processes may not change, wherever they are."
+    ),
+    "sandbox.filesystem.denyRead": Key(
+        "strings", "union", "Files and folders whose content sandboxed processes do not see."
+    ),
+    "sandbox.filesystem.allowRead": Key(
+        "strings", "union", "What they do see inside a folder that denyRead names.", needs_trust=True
+    ),
+    "sandbox.network.mode": Key(
+        "off|on|proxy",
+        "first",
+        "What sandboxed processes reach: nothing (off), the hosts in allowedDomains (proxy), or all (on). "
+        "The default is proxy where allowedDomains names a host, else off.",
+        needs_trust=True,
+    ),
+    "sandbox.network.allowedDomains": Key(
+        "strings",
+        "union",
+        "Hosts that sandboxed processes reach through the proxy, such as *.example.com; none by default.",
+        needs_trust=True,
+    ),
+    "sandbox.network.deniedDomains": Key(
+        "strings", "union", "Hosts that the proxy refuses although allowedDomains covers them."
+    ),
+    "sandbox.network.allowUnixSockets": Key(
+        "strings",
+        "union",
+        "Sockets that sandboxed processes may connect to, such as ~/.gnupg/S.gpg-agent.",
+        needs_trust=True,
+    ),
 }
 """The table that `pegboard settings`, the reference and the check of unknown keys share."""
 
+NOT_USED: dict[str, tuple[str, object]] = {
+    "sandbox.allowUnsandboxedCommands": ("no command can ask to leave the sandbox; use excludedCommands", False),
+    "sandbox.enableWeakerNestedSandbox": ("there is no weaker sandbox; use mechanism", False),
+    "sandbox.ignoreViolations": ("what the sandbox refuses is an error of the command", {}),
+    "sandbox.filesystem.disabled": ("files are always held; use allowWrite", False),
+    "sandbox.network.strictAllowlist": ("nobody is asked about a host; use allowedDomains", True),
+    "sandbox.network.allowAllUnixSockets": ("each socket is opened by name; use allowUnixSockets", False),
+    "sandbox.network.allowLocalBinding": ("a command may always listen, and only itself can reach it", True),
+    "sandbox.network.httpProxyPort": ("the proxy is always our own", None),
+    "sandbox.network.socksProxyPort": ("the proxy speaks HTTP only", None),
+    "sandbox.network.tlsTerminate": ("the proxy does not look into encrypted traffic", False),
+}
+"""Settings of compatible hosts that do not exist here: why, and the value that is meant anyway."""
+
 MODES = ("default", "manual", "acceptEdits", "plan", "auto", "dontAsk", "bypassPermissions")
-GROUPS = {name.split(".")[0] for name in KEYS if "." in name}
+GROUPS = {name[:at] for name in KEYS for at, character in enumerate(name) if character == "."}
 VARIABLES = {key.variable: name for name, key in KEYS.items() if key.variable}
 
 

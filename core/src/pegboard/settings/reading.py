@@ -9,7 +9,7 @@ import stat
 from pegboard.errors import SettingsError
 from pegboard.nearest import did_you_mean
 from pegboard.settings import places
-from pegboard.settings.keys import GROUPS, KEYS, VARIABLES, misfit
+from pegboard.settings.keys import GROUPS, KEYS, NOT_USED, VARIABLES, misfit
 from pegboard.settings.layers import FROM_REPOSITORY, Layer, Notice, Settings, Withheld
 from pegboard.settings.rules import rule_text
 from pegboard.wording import shown
@@ -30,6 +30,8 @@ IN_DOUBT: dict[str, dict[str, Any]] = {"only": {"only": []}, "disable": {"only":
 
 COMPATIBLE_KEYS = ("permissions.", "hooks", "disableAllHooks", "env", "sandbox", "allowManaged")
 """How the keys begin that are read from a compatible file; the other host's own keys are none of our business."""
+SHARED_GROUP = "sandbox."
+"""Here also an unknown key is said: a boundary that somebody believes in must not be dropped in silence."""
 
 OWNER_SWITCHES = {"allowManagedPermissionRulesOnly": "permissions.allow", "allowManagedHooksOnly": "hooks"}
 """Switches of the machine's owner, and what then counts from nobody else. Rules that restrict still count from all."""
@@ -172,11 +174,13 @@ class _Reader:
                 words = f"{key} stands twice, with a dot and inside {key.partition('.')[0]}; one would be lost."
                 self.problems.append(SettingsError(words, source=place))
             said.add(key)
-            if compatible and not (key in KEYS and key.startswith(COMPATIBLE_KEYS)):
+            if compatible and not (key.startswith(SHARED_GROUP) or (key in KEYS and key.startswith(COMPATIBLE_KEYS))):
                 continue
-            if compatible and key == "sandbox.network" and isinstance(value, dict):
-                continue  # The other host has an object here; without it the network stays off, which is stricter.
-            if key in GROUPS and key not in KEYS:
+            if key in NOT_USED:
+                why, anyway = NOT_USED[key]
+                if value != anyway:
+                    self.notices.append(Notice(place, f"{key} is not used: {why}."))
+            elif key in GROUPS and key not in KEYS:
                 self.problems.append(SettingsError(f"{key} must be an object, got {shown(value)}.", source=place))
             elif key not in KEYS:
                 self.notices.append(Notice(place, f"There is no setting {key!r}.{did_you_mean(key, KEYS)}"))
@@ -215,12 +219,12 @@ MOST_DIGITS = 19
 OTHER_VARIABLES = ("PEGBOARD_DEBUG", "PEGBOARD_PROCESS", "PEGBOARD_PROJECT_DIR", "PEGBOARD_SUBAGENT_MODEL")
 
 
-def flatten(found: Mapping[str, Any]) -> Iterable[tuple[str, Any]]:
+def flatten(found: Mapping[str, Any], group: str = "") -> Iterable[tuple[str, Any]]:
     """`{"permissions": {"deny": []}}` as `permissions.deny`."""
-    for key, value in found.items():
+    for name, value in found.items():
+        key = f"{group}{name}"
         if key in GROUPS and isinstance(value, dict):
-            for inner, item in value.items():
-                yield f"{key}.{inner}", item
+            yield from flatten(value, f"{key}.")
         else:
             yield key, value
 

@@ -32,13 +32,15 @@ DRIVERS = re.compile(r"filter\.(.+)\.(clean|smudge|process|required)", re.DOTALL
 class Git:
     """Git in one folder, through the host's processes."""
 
-    def __init__(self, ctx: Context, folder: Path, writable: tuple[Path, ...] = ()) -> None:
-        self._ctx, self._folder, self._writable = ctx, folder, writable
+    def __init__(
+        self, ctx: Context, folder: Path, writable: tuple[Path, ...] = (), opens: tuple[Path, ...] = ()
+    ) -> None:
+        self._ctx, self._folder, self._writable, self._opens = ctx, folder, writable, opens
         self._overrides = dict(OVERRIDES)
 
     def at(self, folder: Path) -> Git:
         """The same, in another folder."""
-        other = Git(self._ctx, folder, self._writable)
+        other = Git(self._ctx, folder, self._writable, self._opens)
         other._overrides = self._overrides
         return other
 
@@ -62,6 +64,7 @@ class Git:
             cwd=self._folder,
             env=env,
             writable=(self._folder, *self._writable),
+            opens=self._opens,
             network=False,
             timeout=SECONDS,
             keep_output=False,

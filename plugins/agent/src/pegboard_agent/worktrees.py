@@ -51,7 +51,7 @@ async def _make(ctx: Context, label: str) -> tuple[Git, Worktree]:
     if code != 0:
         raise ToolError(f"isolation=worktree needs a git repository, and {ctx.cwd} is in none.", code="unsupported")
     root = _real(ctx.settings.root)
-    git = Git(ctx, ctx.cwd, (root, Path(common.strip("\n"))))
+    git = Git(ctx, ctx.cwd, (root,), (root / FOLDER, Path(common.strip("\n"), "worktrees")))
     if not ctx.settings.trusted:
         await git.silence_filters()
     folder, base = _folder(root), await _base(git, ctx.settings.get("agents.worktreeBase", "default-branch"))

@@ -75,7 +75,9 @@ class Calling:
             env |= git_environment()
         if self.snapshot:
             env["BASH_ENV"] = str(self.snapshot.file)
-        writable = tuple(dict.fromkeys((self.start, *roots(self.ctx))))
+        # In a sandbox a command that only reads need not be trusted to: it can write nowhere, and starts sooner.
+        only_reads = self.understood.facts.read_only
+        writable = () if only_reads else tuple(dict.fromkeys((self.start, *roots(self.ctx))))
         if trail:
             env["BASH_ENV"] = str(trail.script)
             writable += (trail.folder,)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+from collections.abc import Iterable
 from functools import cache
 
 HIDDEN = ("/tmp", "/var/tmp", "/run", "/var/run")  # noqa: S108 - these are hidden, not used
@@ -13,10 +14,13 @@ HIDDEN = ("/tmp", "/var/tmp", "/run", "/var/run")  # noqa: S108 - these are hidd
 FLAGS = (
     *("--die-with-parent", "--new-session", "--unshare-user", "--disable-userns"),
     *("--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"),
+    *("--cap-drop", "ALL"),
 )
+PROC = ("--proc", "/proc", *(("--ro-bind", "/proc/sys", "/proc/sys") if os.geteuid() == 0 else ()))
+"""The kernel takes root in any sandbox for root where its settings are concerned: one of them names a program to run."""
+
+DEV = ("--dev", "/dev")
 PLACES = "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/run/current-system/sw/bin"
-PRELUDE = 'exec 9>"$0"; echo $$ >&9; exec "$@"'
-"""Gives bubblewrap a status file. The shell becomes bubblewrap: nobody stands between it and the host."""
 
 Mounts = dict[str, tuple[str, ...]]
 """What lies where: for each path the words for bubblewrap, to be given from the outermost path inwards."""
@@ -33,7 +37,7 @@ def writable(path: str) -> tuple[str, ...]:
 
 
 def empty(path: str) -> tuple[str, ...]:
-    """An empty folder that refuses every change; nothing in it ever reaches the disk."""
+    """An empty folder that refuses every change; nothing in it ever reaches the disk. Made where it is missing."""
     return ("--perms", "0555", "--size", "4096", "--tmpfs", path)
 
 
@@ -47,27 +51,33 @@ def nothing(path: str) -> tuple[str, ...]:
     return ("--ro-bind", "/dev/null", path)
 
 
-def command(program: str, mounts: Mounts, cwd: str, *, network: bool, status: str = "") -> tuple[str, ...]:
-    """The words that come before the command itself."""
+def command(
+    program: str, mounts: Mounts, cwd: str, *, network: bool, last: Iterable[str] = (), lock: str = ""
+) -> tuple[str, ...]:
+    """The words that come before the command itself. `lock` is a file that is locked while the sandbox lives.
+
+    `last` are paths that are held empty. For every bind bubblewrap reads the list of all mounts, so these, of which
+    there are many and which are no binds, come after all binds.
+    """
     words = [program, *FLAGS, *(() if network else ("--unshare-net",))]
-    if status:
-        words += ["--json-status-fd", "9"]
+    if lock:
+        words += ["--lock-file", lock]
     words += ["--ro-bind", "/", "/"]
     for path in sorted(mounts, key=lambda path: path.split("/")):
         words += mounts[path]
-    words += ["--chdir", cwd, "--"]
-    return ("/bin/sh", "-c", PRELUDE, status, *words) if status else tuple(words)
+    for path in last:
+        words += empty(path)
+    return (*words, "--chdir", cwd, "--")
 
 
-def sockets() -> list[str]:
-    """The sockets with a path that somebody on this machine listens at: a read-only mount does not stop a connect."""
+def sockets() -> set[str]:
+    """The paths of the sockets that somebody on this machine has: a read-only mount does not stop a connect."""
     try:
         with open("/proc/net/unix", encoding="utf-8", errors="surrogateescape") as file:
-            lines = file.read().splitlines()[1:]
+            lines = file.read().split("\n")
     except OSError:
-        return []
-    found = {words[7] for line in lines if len(words := line.split(maxsplit=7)) == 8 and words[7].startswith("/")}
-    return [path for path in sorted(found) if os.path.exists(path)]
+        return set()
+    return {line[at + 1 :] for line in lines if (at := line.find(" /")) >= 0}
 
 
 @cache
@@ -75,7 +85,7 @@ def trouble(program: str | None) -> str:
     """Why bubblewrap cannot be used here, or nothing. Found out by running it once."""
     if program is None:
         return "bwrap is not installed"
-    mounts: Mounts = {"/proc": ("--proc", "/proc"), "/dev": ("--dev", "/dev")}
+    mounts: Mounts = {"/proc": PROC, "/dev": DEV}
     words = (*command(program, mounts, "/", network=False), "true")
     try:
         done = subprocess.run(words, capture_output=True, timeout=10, check=False)
@@ -89,3 +99,9 @@ def trouble(program: str | None) -> str:
 def find() -> str | None:
     """Where bubblewrap is. Not looked for in folders that the project could bring along."""
     return shutil.which("bwrap", path=PLACES)
+
+
+@cache
+def hidden() -> tuple[str, ...]:
+    """The folders that are hidden here: those that exist and are no links to another."""
+    return tuple(path for path in HIDDEN if os.path.isdir(path) and not os.path.islink(path))

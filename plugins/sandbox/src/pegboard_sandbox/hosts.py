@@ -20,15 +20,18 @@ class RefusedError(Exception):
 class Allowed:
     """The list of allowed hosts: `example.com`, `*.example.com`, `*`, each also with a port as in `example.com:443`."""
 
-    def __init__(self, patterns: tuple[str, ...]) -> None:
+    def __init__(self, patterns: tuple[str, ...], denied: tuple[str, ...] = ()) -> None:
         self._entries = [_split(pattern) for pattern in patterns]
         self._tests = [(host_test(host), port) for host, port in self._entries]
+        self._denied = [(host_test(host), port) for host, port in map(_split, denied)]
 
     def addresses(self, host: str, port: int) -> list[Address]:
         """The addresses to connect to. Names are looked up here, so what is checked is what is connected to."""
         name = _plain(host)
         if not any(test(name) and wanted in (None, port) for test, wanted in self._tests):
-            raise RefusedError(f"{host}:{port} is not in sandbox.allowedDomains.")
+            raise RefusedError(f"{host}:{port} is not in sandbox.network.allowedDomains.")
+        if any(test(name) and wanted in (None, port) for test, wanted in self._denied):
+            raise RefusedError(f"{host}:{port} is in sandbox.network.deniedDomains.")
         by_name = any(name == listed for listed, _ in self._entries)
         literal = _literal(name)
         found = [literal] if literal else _resolved(name, port)

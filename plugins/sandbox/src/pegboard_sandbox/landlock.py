@@ -13,14 +13,19 @@ import shutil
 import stat
 import sys
 import tempfile
-from functools import cache
+import threading
 
 from pegboard.errors import ToolError
 from pegboard_sandbox import launch
-from pegboard_sandbox.layout import held_paths, is_in
+from pegboard_sandbox.layout import Place, held_paths
 from pegboard_sandbox.policy import Policy
+from pegboard_sandbox.roots import is_in, is_scratch
 
 DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty")
+LIMITS = (
+    "It holds less: it hides no files, processes or sockets, leaves UDP open, and lets nothing be made at the top of a "
+    "working directory. Install bubblewrap for the whole."
+)
 
 
 def trouble(policy: Policy, *, network: bool) -> str:
@@ -33,31 +38,33 @@ def trouble(policy: Policy, *, network: bool) -> str:
     if not (network and policy.network == "on") and version < launch.FIRST_WITH_NETWORK:
         return f"Landlock version {version} cannot switch the network off"
     if policy.deny_read:
-        return "Landlock cannot hide what sandbox.denyRead names"
+        return "Landlock cannot hide what sandbox.filesystem.denyRead names"
     return ""
 
 
-def command(
-    roots: list[str], policy: Policy, own_folders: tuple[str, ...], *, network: bool
-) -> tuple[tuple[str, ...], str]:
+def command(place: Place, policy: Policy, *, network: bool) -> tuple[tuple[str, ...], str]:
     """The words that come before the command itself, and the folder for its temporary files."""
-    held = held_paths(roots, policy, own_folders)
-    folders, files = [temporary()], [path for path in DEVICES if os.path.exists(path)]
-    for root in roots:
-        _grant_inside(root, held, folders, files)
+    # Commits need to make files at the top of .git, which is the one thing that cannot be granted.
+    held = {*held_paths(place, policy).paths(), *(f"{root}/.git" for root in place.roots)}
+    temporary = os.path.realpath(tempfile.mkdtemp(prefix="pegboard-sandbox-"))
+    atexit.register(shutil.rmtree, temporary, ignore_errors=True)
+    folders, files = [temporary, *place.opens], [path for path in DEVICES if os.path.exists(path)]
+    for root in place.roots:
+        if is_scratch(root):
+            folders.append(root)
+        else:
+            _grant_inside(root, held, folders, files)
+    files += [path for path in map(os.path.realpath, policy.allow_write) if os.path.isfile(path) and path not in held]
     grants = json.dumps({"folders": folders, "files": files, "network": network})
-    return (os.path.realpath(sys.executable), "-I", "-S", launch.__file__, grants), temporary()
+    return (os.path.realpath(sys.executable), "-I", "-S", launch.__file__, grants), temporary
 
 
-@cache
-def temporary() -> str:
-    """A folder for the temporary files of this host's processes; it goes away with the host."""
-    folder = tempfile.mkdtemp(prefix="pegboard-sandbox-")
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    return os.path.realpath(folder)
+def remove(temporary: str) -> None:
+    """Remove the temporary files of a process that has ended, however many there are, without waiting for it."""
+    threading.Thread(target=shutil.rmtree, args=(temporary,), kwargs={"ignore_errors": True}).start()
 
 
-def _grant_inside(folder: str, held: list[str], folders: list[str], files: list[str]) -> None:
+def _grant_inside(folder: str, held: set[str], folders: list[str], files: list[str]) -> None:
     """Grant each entry of a folder, except those that are held, and only parts of those that contain what is held."""
     with os.scandir(folder) as entries:
         for entry in entries:

@@ -4,76 +4,146 @@ from __future__ import annotations
 
 import os
 import sys
-from pathlib import Path
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, field
+from functools import cache
 
 from pegboard.errors import ToolError
-from pegboard_sandbox.bubblewrap import HIDDEN, Mounts, empty, nothing, own, read_only, sockets, writable
-from pegboard_sandbox.ledger import Ledger
+from pegboard_sandbox import repository
+from pegboard_sandbox.bubblewrap import DEV, PROC, Mounts, empty, hidden, nothing, own, read_only, sockets, writable
+from pegboard_sandbox.ledger import StandIns, parents
 from pegboard_sandbox.policy import Policy
-from pegboard_sandbox.protecting import is_inside_protected, open_inside, protected_in, require_holdable
+from pegboard_sandbox.protecting import Held, hold_in, is_inside_protected
+from pegboard_sandbox.roots import is_in, is_scratch, stays_inside
 
 
-def writable_roots(wanted: tuple[Path, ...]) -> list[str]:
-    """The folders that are writable: none inside a protected folder, however it got there."""
-    roots = [os.path.realpath(path) for path in wanted]
-    roots = [root for root in dict.fromkeys(roots) if os.path.isdir(root) and not is_inside_protected(root)]
-    if "/" in roots:
-        raise ToolError("The sandbox cannot make / writable. Nothing was started. Work in a folder of its own.")
-    return roots
+@dataclass(slots=True)
+class Place:
+    """Where a process runs, and what it may write to. All paths are free of links."""
+
+    cwd: str
+    roots: list[str]
+    own_folders: tuple[str, ...] = ()
+    opens: tuple[str, ...] = ()
+    """Protected folders that the tool itself has to change."""
+    visible: tuple[str, ...] = ()
+    """The working directories, whether they may be written to or not."""
 
 
-def held_paths(roots: list[str], policy: Policy, own_folders: tuple[str, ...]) -> list[str]:
-    """Every path in the writable folders that must not change, outermost first."""
-    held = [path for root in roots for path in protected_in(root, policy.allow_write)]
-    further = (*own_folders, *policy.deny_write)
-    held += [path for path in further if any(is_in(path, root) for root in (*roots, *policy.allow_write))]
-    return sorted(dict.fromkeys(held))
+@dataclass(slots=True)
+class Layout:
+    """What lies where."""
+
+    mounts: Mounts = field(default_factory=dict)
+    stand_ins: StandIns = field(default_factory=StandIns)
 
 
-def lay_out(
-    roots: list[str], cwd: str, policy: Policy, own_folders: tuple[str, ...], ledger: Ledger
-) -> tuple[Mounts, str]:
-    """The mounts, and the status file of the run where something stands in for missing paths."""
-    mounts: Mounts = {path: own(path) for path in HIDDEN if os.path.isdir(path) and not os.path.islink(path)}
-    for path in (cwd, os.path.realpath(sys.prefix), os.path.realpath(sys.base_prefix)):
-        if any(is_in(path, hidden) for hidden in HIDDEN):
+def held_paths(place: Place, policy: Policy) -> Held:
+    """Every path in the writable folders that must not change."""
+    held = Held()
+    for root in place.roots:
+        if not is_scratch(root):
+            hold_in(root, held, policy.allow_write, policy.deny_write)
+    known = {*held.there, *held.empty, *held.missing}
+    for path in (*place.own_folders, *policy.deny_write):
+        if path not in known and any(is_in(path, root) for root in (*place.roots, *held.opened, *policy.allow_write)):
+            held.hold(path)
+    for group in (held.there, held.empty, held.missing):
+        group[:] = [path for path in dict.fromkeys(group) if path not in place.opens]
+    return held
+
+
+def lay_out(place: Place, policy: Policy) -> Layout:
+    """The mounts, and what must stand in for missing paths before they can be made."""
+    layout = Layout({path: own(path) for path in hidden()})
+    mounts = layout.mounts
+    for path in (place.cwd, *place.visible, *_interpreter()):
+        if is_hidden(path) and not any(is_in(path, root) for root in place.roots):
             mounts[path] = read_only(path)
-    opened = [path for path in policy.allow_write if _can_open(path, roots)]
-    mounts |= {path: writable(path) for path in (*opened, *roots)}
-    held = held_paths(roots, policy, own_folders)
-    for path in held:
-        require_holdable(path)
-    refused = [f"{path}/commondir" for path in opened if path.endswith("/.git")]
-    status, missing = ledger.begin(held, refused) if held else ("", [])
-    _pin_parents(mounts, [*held, *policy.deny_read], [*roots, *opened])
-    mounts |= {path: read_only(path) for path in held} | {path: empty(path) for path in missing}
-    mounts |= {path: writable(path) for root in roots for path in open_inside(root)}
-    mounts |= {path: writable(path) for path in roots}
-    for path in sockets():
-        if not any(is_in(path, hidden) for hidden in HIDDEN) or any(is_in(path, root) for root in (*roots, cwd)):
-            mounts[path] = nothing(path)
-    for path in policy.deny_read:
-        if os.path.exists(path):
-            mounts[path] = empty(path) if os.path.isdir(path) else nothing(path)
-    return mounts | {"/proc": ("--proc", "/proc"), "/dev": ("--dev", "/dev")}, status
+            linked = repository.linked(path)
+            if linked:
+                mounts.setdefault(linked.repository, read_only(linked.repository))
+    mounts |= {path: writable(path) for path in (*_files_to_write(place.roots, policy), *place.roots)}
+    held = held_paths(place, policy)
+    opened = [path for path in held.opened if path not in place.roots]
+    _pin_parents(mounts, [*held.paths(), *policy.deny_read], [*place.roots, *opened])
+    mounts |= {path: writable(path) for path in opened}
+    mounts |= {path: read_only(path) for path in (*held.there, *held.files)}
+    mounts |= {path: writable(path) for path in (*place.opens, *place.roots) if os.path.isdir(path)}
+    _mask_sockets(mounts, place, policy)
+    _hide(mounts, place.roots, policy, held.paths())
+    layout.stand_ins = StandIns([*held.empty, *held.missing], held.missing, held.files)
+    mounts |= {"/proc": PROC, "/dev": DEV}
+    return layout
 
 
-def is_in(path: str, folder: str) -> bool:
-    """Whether a path is a folder or lies in it."""
-    return path == folder or path.startswith(f"{folder.rstrip('/')}/")
+def is_hidden(path: str) -> bool:
+    """Whether a path lies where each process finds an empty folder of its own."""
+    return any(is_in(path, folder) for folder in hidden())
 
 
-def _can_open(path: str, roots: list[str]) -> bool:
-    """Whether `sandbox.allowWrite` needs a mount for this path. Of what is protected it opens `.git` only."""
-    if path in (f"{root}/.git" for root in roots):
-        return os.path.isdir(path)
-    return os.path.exists(path) and not is_inside_protected(path) and not any(is_in(path, root) for root in roots)
+@cache
+def _interpreter() -> tuple[str, ...]:
+    return tuple(map(os.path.realpath, (sys.prefix, sys.base_prefix)))
 
 
-def _pin_parents(mounts: Mounts, paths: list[str], roots: list[str]) -> None:
+def _files_to_write(roots: list[str], policy: Policy) -> Iterable[str]:
+    """What `allowWrite` opens outside the writable folders; its folders are among these. Nothing that is protected."""
+    real = {root: root for root in roots}
+    for spelled in policy.allow_write:
+        path = os.path.realpath(spelled)
+        inside = any(is_in(path, root) or is_in(spelled, root) for root in roots)
+        if os.path.isfile(path) and not inside and not is_inside_protected(path) and stays_inside(spelled, real):
+            yield path
+
+
+def _pin_parents(mounts: Mounts, paths: Collection[str], roots: list[str]) -> None:
     """Make the folders between a writable root and a held path mount points: these cannot be renamed away."""
-    for path in paths:
-        parent = os.path.dirname(path)
-        while any(is_in(parent, root) and parent != root for root in roots):
-            mounts.setdefault(parent, writable(parent))
-            parent = os.path.dirname(parent)
+    outer = {root: f"{root}/" for root in roots}
+    for at in parents(paths):
+        while at not in outer and any(at.startswith(prefix) for prefix in outer.values()):
+            mounts.setdefault(at, writable(at))
+            at = os.path.dirname(at)
+
+
+def _mask_sockets(mounts: Mounts, place: Place, policy: Policy) -> None:
+    seen = (*place.roots, place.cwd)
+    for path in sockets():
+        if path in policy.sockets or (is_hidden(path) and not any(is_in(path, folder) for folder in seen)):
+            continue
+        if os.path.exists(path):
+            mounts[path] = nothing(path)
+    for path in policy.sockets:
+        if is_hidden(path) and os.path.exists(path):
+            mounts.setdefault(path, read_only(path))
+
+
+def _hide(mounts: Mounts, roots: list[str], policy: Policy, held: Collection[str]) -> None:
+    """Put nothing in place of what may not be read, and of two rules let the one win that says more exactly where."""
+    for path in policy.deny_read:
+        if os.path.isdir(path):
+            mounts[path] = empty(path)
+            inner = [root for root in roots if is_in(root, path)]
+            for other in [mounted for mounted in mounts if mounted != path and is_in(mounted, path)]:
+                if not any(is_in(other, root) for root in inner):
+                    del mounts[other]
+        elif os.path.exists(path):
+            mounts[path] = nothing(path)
+    for path in policy.allow_read:
+        if path in policy.deny_read or not os.path.exists(path) or not any(is_in(path, no) for no in policy.deny_read):
+            continue
+        is_ours = any(is_in(path, root) for root in roots) and not any(is_in(path, no) for no in held)
+        mounts[path] = writable(path) if is_ours else read_only(path)
+    for path in policy.deny_read:
+        if any(path != yes and is_in(path, yes) for yes in policy.allow_read) and os.path.exists(path):
+            mounts[path] = empty(path) if os.path.isdir(path) else nothing(path)
+
+
+def require_inside(cwd: str, spelled: str, starts: Iterable[str]) -> None:
+    """Refuse to show a hidden folder because a link in a working directory leads there."""
+    if cwd == spelled or not is_hidden(cwd):
+        return
+    if not stays_inside(os.path.normpath(spelled), {start: os.path.realpath(start) for start in starts}):
+        raise ToolError(
+            f"{spelled} leads to {cwd}, out of the working directory. Nothing was started. Start in a folder inside it."
+        )

@@ -1,9 +1,9 @@
-"""Remember the empty folders that stand in for protected paths, and remove them when no sandbox needs them.
+"""Remember what stands in for protected paths that do not exist, and remove it when no sandbox needs it.
 
-A path that does not exist can only be held by mounting something over it, and a mount needs a folder to be mounted on.
-That folder is visible outside. Removing it while a sandbox runs would lift the mount as well, so each run notes which
-paths it relies on, and a stand-in goes only when every run that relies on it is over. The notes are files: after a
-crash the next start finds them.
+A path that does not exist can only be held by mounting something over it, and a mount needs something to be mounted on.
+That is visible outside. Removing it while a sandbox runs would lift the mount as well, so each run notes which paths it
+relies on, and a stand-in goes only when every run that relies on it is over. The notes are files: after a crash the
+next start finds them. Each sandbox locks its note for as long as it lives, and the kernel undoes the lock with it.
 """
 
 from __future__ import annotations
@@ -12,19 +12,41 @@ import fcntl
 import json
 import os
 import secrets
+import stat
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from pegboard.settings import places
 
 STARTING = 10.0
-"""Seconds that a run may take from its note to its start."""
+"""Seconds that a run of another host may take from its note to its lock."""
 AT_ONCE = 4
-OVER = b'"exit-code"'
-"""What bubblewrap writes to its status when it ends."""
+
+
+@dataclass(slots=True)
+class StandIns:
+    """What stands in for missing paths in one run."""
+
+    folders: list[str] = field(default_factory=list)
+    """Empty folders that the run relies on, missing or not."""
+    missing: list[str] = field(default_factory=list)
+    """Those that do not exist. Bubblewrap makes the last folder of each, since it mounts there anyway."""
+    files: dict[str, str] = field(default_factory=dict)
+    """Missing files, and the content with which they mean nothing."""
+
+
+@dataclass(slots=True)
+class _Note:
+    """A note of this process. Runs that rely on the same share one."""
+
+    holds: frozenset[str]
+    made: frozenset[str]
+    runs: int = 0
 
 
 class Ledger:
@@ -32,10 +54,8 @@ class Ledger:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.dirty = True
-        """Whether there may be something to remove."""
-        self._standing: dict[str, int] = {}
-        """Stand-ins that this process made, and when: one that has changed since is somebody's folder."""
+        self._notes: dict[str, _Note] = {}
+        """The notes of this process, by the names of their files."""
 
     @classmethod
     def of(cls, env: Mapping[str, str]) -> Ledger:
@@ -43,30 +63,46 @@ class Ledger:
         state = places.state_dir(env)
         place = Path(state, "sandbox") if state else Path(tempfile.gettempdir(), f"pegboard-sandbox-{os.getuid()}")
         place.mkdir(mode=0o700, parents=True, exist_ok=True)
-        if place.stat().st_uid != os.getuid():
+        found = place.lstat()
+        if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid():
             raise PermissionError(f"{place} belongs to somebody else.")
         return cls(place)
 
-    def begin(self, held: list[str], refused: list[str]) -> tuple[str, list[str]]:
-        """Make stand-ins for the held paths that are missing. Returns the run's status file and the missing paths.
+    @property
+    def dirty(self) -> bool:
+        """Whether a run of this process has ended and its stand-ins may be there still."""
+        return any(not note.runs for note in list(self._notes.values()))
 
-        What is `refused` cannot be held without breaking the program that looks for it; if the run makes it, it is
-        removed afterwards.
-        """
-        with self._alone():
-            note = self.folder / f"{secrets.token_hex(8)}.json"
-            changed = {path: _changed(path) for path in held}
-            absent = [path for path in held if not changed[path]]
-            folders = list(dict.fromkeys(folder for path in absent for folder in _new_folders(path)))
-            refused = [path for path in refused if not os.path.lexists(path)]
-            # Written first: a crash after it leaves nothing that nobody knows of.
-            note.write_text(json.dumps({"holds": held, "made": folders, "refused": refused}))
-            standing = [path for path in held if changed[path] and self._standing.get(path) == changed[path]]
-            for folder in folders:
+    def begin(self, needed: StandIns) -> str:
+        """Note what a run relies on, and make what bubblewrap cannot. Returns the note. Only while `alone`."""
+        holds = frozenset((*needed.folders, *needed.files))
+        for name, note in self._notes.items():
+            if note.holds >= holds and note.made.issuperset((*needed.missing, *needed.files)):
+                os.utime(f"{self.folder}/{name}")  # other hosts take an old note without a lock for one that is over
+                break
+        else:
+            name, note = self._write(needed, holds)
+        note.runs += 1
+        for folder in _above(needed.missing):
+            with suppress(FileExistsError):
                 os.mkdir(folder, 0o755)
-            self._standing |= {path: _changed(path) for path in absent}
-            self.dirty = True
-        return str(note.with_suffix(".status")), [*absent, *standing]
+        for path, content in needed.files.items():
+            _make_file(path, content)
+        return f"{self.folder}/{name}"
+
+    def end(self, note: str) -> None:
+        """Take note that a run of this process is over."""
+        self._notes[os.path.basename(note)].runs -= 1
+
+    def _write(self, needed: StandIns, holds: frozenset[str]) -> tuple[str, _Note]:
+        # Written before anything is made: a crash after it leaves nothing that nobody knows of.
+        name, made = f"{secrets.token_hex(8)}.json", [*_above(needed.missing), *needed.missing]
+        text = json.dumps({"holds": list(holds), "made": made, "files": needed.files})
+        handle = os.open(f"{self.folder}/{name}", os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        with open(handle, "wb") as file:
+            file.write(text.encode())
+        note = self._notes[name] = _Note(holds, frozenset((*made, *needed.files)))
+        return name, note
 
     def sweep(self) -> None:
         """Remove what no run relies on any more.
@@ -79,49 +115,85 @@ class Ledger:
 
     def _sweep_some(self) -> bool:
         removed = 0
-        with self._alone():
-            notes = {note: json.loads(note.read_text()) for note in self.folder.glob("*.json")}
-            live = {note for note in notes if _is_live(note)}
+        with self.alone():
+            notes = {note: _read(note) for note in self.folder.glob("*.json")}
+            live = {note for note in notes if self._is_live(note)}
             needed = {path for note in live for path in _with_parents(notes[note]["holds"])}
-            self.dirty = bool(notes)
             for note in notes.keys() - live:
-                _remove_refused(notes[note]["refused"])
-                free = [path for path in notes[note]["made"] if path not in needed]
+                said = notes[note]
+                for path in said["files"].keys() - needed:
+                    removed += _removed_file(path, said["files"][path])
+                free = [path for path in said["made"] if path not in needed]
                 for path in sorted(free, key=len, reverse=True):
-                    self._standing.pop(path, None)
                     removed += _removed(path)
-                    if removed == AT_ONCE:
+                    if removed >= AT_ONCE:
                         return True
-                if len(free) == len(notes[note]["made"]):
-                    note.with_suffix(".status").unlink(missing_ok=True)
-                    note.unlink()
-            self.dirty = any(self.folder.glob("*.json"))
+                if len(free) == len(said["made"]) and needed.isdisjoint(said["files"]):
+                    note.unlink(missing_ok=True)
+                    self._notes.pop(note.name, None)
         return False
 
     @contextmanager
-    def _alone(self) -> Iterator[None]:
-        handle = os.open(self.folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    def alone(self) -> Iterator[None]:
+        """Keep all others from noting and removing."""
+        # Nobody may open it for reading: a sandboxed process sees this folder, and could keep the lock for ever.
+        handle = os.open(f"{self.folder}/lock", os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o200)
         try:
             fcntl.flock(handle, fcntl.LOCK_EX)
             yield
         finally:
             os.close(handle)
 
+    def _is_live(self, note: Path) -> bool:
+        own = self._notes.get(note.name)
+        if (own and own.runs) or _is_locked(note):
+            return True
+        return own is None and time.time() - note.stat().st_mtime < STARTING
+
+
+def _read(note: Path) -> dict[str, Any]:
+    try:
+        said = json.loads(note.read_text())
+    except ValueError:  # the host died while it wrote; then it has made nothing yet
+        said = {}
+    return {"holds": [], "made": [], "files": {}} | said
+
+
+def _is_locked(note: Path) -> bool:
+    with open(note, "r+b") as file:
+        try:
+            fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            return True
+    return False
+
+
+def parents(paths: Iterable[str]) -> set[str]:
+    """The folders in which paths lie. There are many paths and few folders."""
+    return {path[: path.rfind("/")] for path in paths}
+
+
+def _above(paths: Iterable[str]) -> list[str]:
+    """The folders above missing paths that are missing as well, outermost first."""
+    return list(dict.fromkeys(folder for path in parents(paths) for folder in _new_folders(path)))
+
 
 def _new_folders(path: str) -> list[str]:
-    """The path and those above it that do not exist, outermost first."""
-    found = [path]
-    while not os.path.lexists(parent := os.path.dirname(found[0])):
-        found.insert(0, parent)
+    """The path and those above it as far as they do not exist, outermost first."""
+    found: list[str] = []
+    while not os.path.lexists(path):
+        found.insert(0, path)
+        path = os.path.dirname(path)
     return found
 
 
-def _changed(path: str) -> int:
-    """When a path changed last; 0 when there is none."""
-    try:
-        return os.lstat(path).st_mtime_ns
-    except OSError:
-        return 0
+def _make_file(path: str, content: str) -> None:
+    with suppress(FileExistsError):
+        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
+        try:
+            os.write(handle, content.encode())
+        finally:
+            os.close(handle)
 
 
 def _removed(path: str) -> bool:
@@ -133,24 +205,21 @@ def _removed(path: str) -> bool:
     return True
 
 
-def _remove_refused(paths: list[str]) -> None:
-    for path in paths:
-        with suppress(FileNotFoundError, IsADirectoryError):
+def _removed_file(path: str, content: str) -> bool:
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        try:
+            same = stat.S_ISREG(os.fstat(handle).st_mode) and os.read(handle, 64) == content.encode()
+        finally:
+            os.close(handle)
+        if same:
             os.unlink(path)
+    except OSError:
+        return False
+    return same
 
 
-def _with_parents(paths: list[str]) -> Iterator[str]:
+def _with_parents(paths: Iterable[str]) -> Iterator[str]:
     for path in paths:
         yield path
         yield os.path.dirname(path)
-
-
-def _is_live(note: Path) -> bool:
-    try:
-        status = note.with_suffix(".status").read_bytes()
-    except FileNotFoundError:
-        status = b""
-    first = status.partition(b"\n")[0]
-    if not first.isdigit():
-        return time.time() - note.stat().st_mtime < STARTING
-    return OVER not in status and os.path.exists(f"/proc/{first.decode()}")

@@ -7,8 +7,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fnmatch import translate
-from functools import cache
-from pathlib import Path
+from functools import cache, lru_cache
 
 from pegboard.host.environment import is_secret
 from pegboard.settings import places
@@ -24,43 +23,54 @@ KEPT = (
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """The sandbox as configured. Paths are absolute and free of links."""
+    """The sandbox as configured. Paths are absolute; those that are denied are free of links."""
 
     mechanism: str = "auto"
     required: bool = True
     network: str = "off"
     domains: tuple[str, ...] = ()
+    denied_domains: tuple[str, ...] = ()
+    sockets: tuple[str, ...] = ()
     allow_write: tuple[str, ...] = ()
     deny_write: tuple[str, ...] = ()
     deny_read: tuple[str, ...] = ()
+    allow_read: tuple[str, ...] = ()
     keep_env: tuple[str, ...] = ()
+    excluded: tuple[str, ...] = ()
+    allows_bash: bool = True
 
     @classmethod
     def of(cls, settings: Settings) -> Policy | None:
         """The policy, or None where the sandbox is not switched on."""
         if not settings.get("sandbox.enabled", False):
             return None
+        domains = tuple(settings.get("sandbox.network.allowedDomains", ()))
         return cls(
-            settings.get("sandbox.mechanism", "auto"),
-            settings.get("sandbox.failIfUnavailable", True),
-            settings.get("sandbox.network", "off"),
-            tuple(settings.get("sandbox.allowedDomains", ())),
-            _paths(settings, "sandbox.allowWrite"),
-            _paths(settings, "sandbox.denyWrite"),
-            _paths(settings, "sandbox.denyRead"),
-            (*settings.get("sandbox.keepEnv", ()), *settings.get("env", {})),
+            mechanism=settings.get("sandbox.mechanism", "auto"),
+            required=settings.get("sandbox.failIfUnavailable", True),
+            network=settings.get("sandbox.network.mode", "proxy" if domains else "off"),
+            domains=domains,
+            denied_domains=tuple(settings.get("sandbox.network.deniedDomains", ())),
+            sockets=_real(_paths(settings, "network.allowUnixSockets")),
+            allow_write=_paths(settings, "filesystem.allowWrite"),
+            deny_write=_real(_paths(settings, "filesystem.denyWrite")),
+            deny_read=_real(_paths(settings, "filesystem.denyRead")),
+            allow_read=_real(_paths(settings, "filesystem.allowRead")),
+            keep_env=(*settings.get("sandbox.keepEnv", ()), *settings.get("env", {})),
+            excluded=tuple(settings.get("sandbox.excludedCommands", ())),
+            allows_bash=settings.get("sandbox.autoAllowBashIfSandboxed", True),
         )
-
-    def folders_to_write(self) -> tuple[Path, ...]:
-        """The folders among what may be written: what is protected in a working directory is protected in these too."""
-        return tuple(Path(path) for path in self.allow_write if os.path.isdir(path))
 
     def environment(self, env: Mapping[str, str]) -> dict[str, str]:
         """The few variables that a process needs; a secret among them only when it is kept by name."""
         kept, usual = _test(self.keep_env), _test(KEPT)
         return {
-            name: value for name, value in env.items() if kept(name) or (usual(name) and not is_secret(name, value))
+            name: value for name, value in env.items() if kept(name) or (usual(name) and not _is_secret(name, value))
         }
+
+
+_is_secret = lru_cache(1024)(is_secret)
+"""Asked for the same variables before every process."""
 
 
 @cache
@@ -70,8 +80,12 @@ def _test(patterns: tuple[str, ...]) -> Callable[[str], object]:
 
 
 def _paths(settings: Settings, key: str) -> tuple[str, ...]:
-    expanded = (os.path.expanduser(path) for path in settings.get(key, ()))
-    return tuple(os.path.realpath(os.path.join(settings.root, path)) for path in expanded)
+    expanded = (os.path.expanduser(path) for path in settings.get(f"sandbox.{key}", ()))
+    return tuple(os.path.normpath(os.path.join(settings.root, path)) for path in expanded)
+
+
+def _real(paths: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(map(os.path.realpath, paths))
 
 
 def own_folders(settings: Settings, env: Mapping[str, str]) -> tuple[str, ...]:
@@ -79,4 +93,8 @@ def own_folders(settings: Settings, env: Mapping[str, str]) -> tuple[str, ...]:
     found = [places.MANAGED, places.cache_dir(env), places.state_dir(env)]
     layers = (layer for layer in settings.layers if layer.name in ("managed", "user"))
     found += [os.path.dirname(layer.source) for layer in layers if os.path.isabs(layer.source)]
-    return tuple(dict.fromkeys(os.path.realpath(folder) for folder in found if folder))
+    return tuple(dict.fromkeys(_resolved(folder) for folder in found if folder))
+
+
+_resolved = cache(os.path.realpath)
+"""A process cannot move these: where they lie in a writable folder they are mount points."""

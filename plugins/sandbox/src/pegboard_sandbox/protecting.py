@@ -3,20 +3,138 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+import stat
+import time
+from collections.abc import Collection
+from dataclasses import dataclass, field
 
 from pegboard.errors import ToolError
 from pegboard.permission.protected import ENDINGS, FILES, FOLDERS, FOLDERS_IN, OPEN_INSIDE
+from pegboard_sandbox import repository
 
 BUILD = frozenset({"makefile", "package.json", "conftest.py"})
-"""What decides how a project is built. `sandbox.allowWrite` may open these by name; nothing opens the others."""
+"""What decides how a project is built. `allowWrite` may open these by name; nothing opens the others."""
 
-SPELLINGS = {"makefile": ("makefile", "Makefile")}
 BARE = "HEAD"
 """With a file of this name a folder can pose as a repository, with hooks of its own."""
 
-HELD_IN_GIT = ("hooks", "config", "config.worktree", "info", "modules", "worktrees")
-"""What makes git run programs. Held also where `sandbox.allowWrite` opens `.git` for commits."""
+SPELLINGS = {"makefile": ("makefile", "Makefile")}
+NAMES = sorted({spelling for name in FILES for spelling in SPELLINGS.get(name, (name,))} | FOLDERS | {BARE})
+"""Every name that is held at the top of a writable folder, whether it is there or not."""
+
+SETTLED_NS = 100_000_000
+MOST_KNOWN = 4096
+TELLING = {name.lower() for name in NAMES} | {outer for outer, _ in FOLDERS_IN}
+
+
+@dataclass(slots=True)
+class Held:
+    """Paths that must not change."""
+
+    there: list[str] = field(default_factory=list)
+    empty: list[str] = field(default_factory=list)
+    """Folders without content. They look the same when something empty is mounted over them, which costs less."""
+    missing: list[str] = field(default_factory=list)
+    files: dict[str, str] = field(default_factory=dict)
+    """Missing files that must be there with a certain content, because a folder in their place breaks a program."""
+    opened: list[str] = field(default_factory=list)
+    """Folders inside protected ones that may change."""
+
+    def hold(self, path: str) -> None:
+        """Hold a path, whatever is there now."""
+        try:
+            found = os.lstat(path)
+        except FileNotFoundError:
+            self.missing.append(path)
+            return
+        if stat.S_ISLNK(found.st_mode):
+            raise ToolError(
+                f"The sandbox cannot protect {path}, because it is a symbolic link. Nothing was started. "
+                "Replace the link by what it points to, or switch the sandbox off."
+            )
+        is_empty = stat.S_ISDIR(found.st_mode) and _is_empty(path, found)
+        (self.empty if is_empty else self.there).append(path)
+
+    def hold_file(self, path: str, content: str | None = None) -> None:
+        """Hold a file; a missing one by one whose content means nothing, if there is such a content."""
+        if os.path.lexists(path):
+            self.hold(path)
+        elif content is not None:
+            self.files[path] = content
+
+    def paths(self) -> list[str]:
+        """All of them, but for those that are opened."""
+        return [*self.there, *self.empty, *self.missing, *self.files]
+
+
+_EMPTY: dict[str, tuple[int, int]] = {}
+"""Folders that were found empty, and how they looked then. Asked of every stand-in before every process."""
+
+
+def _is_empty(path: str, found: os.stat_result) -> bool:
+    look = (found.st_ino, found.st_mtime_ns)
+    if _EMPTY.get(path) == look:
+        return True
+    if os.listdir(path):
+        return False
+    # Within the same tick of the clock something could still be added unseen.
+    if time.time_ns() - found.st_mtime_ns > SETTLED_NS:
+        if len(_EMPTY) > MOST_KNOWN:
+            _EMPTY.clear()
+        _EMPTY[path] = look
+    return True
+
+
+def hold_in(root: str, held: Held, allowed: Collection[str], denied: Collection[str]) -> None:
+    """Hold everything protected at the top of a writable folder; `.git` in parts, so that commits work."""
+    with os.scandir(root) as entries:
+        there = {entry.name for entry in entries if _tells(entry.name.lower())}
+    for name in NAMES:
+        path = f"{root}/{name}"
+        if name not in there:
+            if not (path in allowed and name.lower() in BUILD):
+                held.missing.append(path)
+    for name in sorted(there):
+        path = f"{root}/{name}"
+        if name == ".git" and path not in denied and repository.opens(root):
+            _hold_repository(root, held)
+        elif not (path in allowed and name.lower() in BUILD) and (name in NAMES or _is_protected(name.lower())):
+            held.hold(path)
+    for outer, inner in sorted(FOLDERS_IN):
+        parent = f"{root}/{outer}"
+        is_folder = outer not in there or (os.path.isdir(parent) and not os.path.islink(parent))
+        held.hold(f"{parent}/{inner}" if is_folder else parent)
+    if BARE in there and repository.is_bare(root):
+        _hold_git_folder(root, held)
+
+
+def _hold_repository(root: str, held: Held) -> None:
+    if os.path.isdir(f"{root}/.git"):
+        _hold_git_folder(f"{root}/.git", held)
+        held.opened.append(f"{root}/.git")
+        return
+    held.hold(f"{root}/.git")
+    linked = repository.linked(root)
+    if linked:
+        held.opened += [linked.repository, linked.folder]
+        _hold_git_folder(linked.repository, held)
+        for name in repository.OF_THE_MAIN_WORKTREE:
+            held.hold_file(f"{linked.repository}/{name}")
+        for name, content in repository.FILES_OF_WORKTREE.items():
+            held.hold_file(f"{linked.folder}/{name}", content)
+
+
+def _hold_git_folder(folder: str, held: Held) -> None:
+    for name in repository.FOLDERS:
+        held.hold(f"{folder}/{name}")
+    for name, content in repository.FILES.items():
+        held.hold_file(f"{folder}/{name}", content)
+    info = f"{folder}/{repository.INFO}"
+    if not os.path.isdir(info) or os.path.islink(info):
+        held.hold(info)
+        return
+    for name in repository.FILES_IN_INFO:
+        held.hold_file(f"{info}/{name}", "")
 
 
 def is_inside_protected(path: str) -> bool:
@@ -30,37 +148,8 @@ def is_inside_protected(path: str) -> bool:
     return False
 
 
-def protected_in(root: str, opened: tuple[str, ...] = ()) -> Iterator[str]:
-    """Every protected path at the top of a writable folder, those that do not exist yet included."""
-    names = {spelling for name in FILES for spelling in SPELLINGS.get(name, (name,))} | FOLDERS | {BARE}
-    names |= {name for name in os.listdir(root) if _is_protected(name.lower())}
-    for name in sorted(names):
-        path = f"{root}/{name}"
-        if path in opened and name == ".git" and os.path.isdir(path):
-            yield from (f"{path}/{held}" for held in HELD_IN_GIT)
-        elif not (path in opened and name.lower() in BUILD):
-            yield path
-    for outer, inner in sorted(FOLDERS_IN):
-        parent = f"{root}/{outer}"
-        is_folder = os.path.isdir(parent) or not os.path.lexists(parent)
-        yield f"{parent}/{inner}" if is_folder and not os.path.islink(parent) else parent
-
-
-def open_inside(root: str) -> Iterator[str]:
-    """Folders of work inside protected folders, where they exist."""
-    for outer, inner in OPEN_INSIDE.items():
-        path = f"{root}/{outer}/{inner}"
-        if os.path.isdir(path) and os.path.realpath(path) == path:
-            yield path
-
-
-def require_holdable(path: str) -> None:
-    """Refuse a protected path that is a link: a link can be replaced, and nothing can be mounted over it."""
-    if os.path.islink(path):
-        raise ToolError(
-            f"The sandbox cannot protect {path}, because it is a symbolic link. Nothing was started. "
-            "Replace the link by what it points to, or switch the sandbox off."
-        )
+def _tells(name: str) -> bool:
+    return name in TELLING or name.endswith(ENDINGS)
 
 
 def _is_protected(name: str) -> bool:

@@ -25,8 +25,8 @@ PATIENCE = 30.0
 class Proxy:
     """One list of hosts, one socket."""
 
-    def __init__(self, domains: tuple[str, ...]) -> None:
-        self._allowed = Allowed(domains)
+    def __init__(self, domains: tuple[str, ...], denied: tuple[str, ...]) -> None:
+        self._allowed = Allowed(domains, denied)
         self._folder = tempfile.mkdtemp(prefix="pegboard-proxy-")
         self.path = os.path.join(self._folder, "socket")
         self._server = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -135,13 +135,13 @@ def _answer(status: str, sentence: str) -> bytes:
     return f"HTTP/1.1 {status}\r\nContent-Length: {len(body)}\r\nConnection: close\r\n\r\n".encode() + body
 
 
-_PROXIES: dict[tuple[str, ...], Proxy] = {}
+_PROXIES: dict[tuple[tuple[str, ...], tuple[str, ...]], Proxy] = {}
 _LOCK = threading.Lock()
 
 
-def proxy_for(domains: tuple[str, ...]) -> Proxy:
+def proxy_for(domains: tuple[str, ...], denied: tuple[str, ...] = ()) -> Proxy:
     """The proxy of this process for a list of hosts; it is started on first use."""
     with _LOCK:
-        if domains not in _PROXIES:
-            _PROXIES[domains] = Proxy(domains)
-        return _PROXIES[domains]
+        if (domains, denied) not in _PROXIES:
+            _PROXIES[domains, denied] = Proxy(domains, denied)
+        return _PROXIES[domains, denied]

@@ -6,21 +6,23 @@ import atexit
 import os
 import sys
 import threading
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
-import anyio
 import anyio.to_thread
 
-from pegboard import Context, Event, ProcessSpec, ToolError, hookimpl
-from pegboard.settings.layers import Settings
+from pegboard import Context, ProcessSpec, ToolError, hookimpl
 from pegboard_sandbox import bridge, bubblewrap, landlock
-from pegboard_sandbox.layout import lay_out, writable_roots
+from pegboard_sandbox.choosing import REMEDY, choose
+from pegboard_sandbox.excluding import is_excluded
+from pegboard_sandbox.layout import Place, is_hidden, lay_out, require_inside
 from pegboard_sandbox.ledger import Ledger
 from pegboard_sandbox.policy import Policy, own_folders
 from pegboard_sandbox.proxy import proxy_for
+from pegboard_sandbox.roots import is_in, visible_folders, writable_roots
 
-BRIDGE, SOCKET = "/run/pegboard/bridge.py", "/run/pegboard/proxy"
-REMEDY = "Install bubblewrap and allow user namespaces, or set sandbox.enabled to false."
+BRIDGE, SOCKET, LOCK = "/run/pegboard/bridge.py", "/run/pegboard/proxy", "/run/pegboard/lock"
 LEDGERS: dict[str, Ledger] = {}
 
 
@@ -28,25 +30,34 @@ LEDGERS: dict[str, Ledger] = {}
 def wrap_process(spec: ProcessSpec, ctx: Context) -> ProcessSpec | None:
     """Put a process into the sandbox. Comes late, so that what other hooks put around it is inside too."""
     policy = Policy.of(ctx.settings)
-    if policy is None:
+    if policy is None or is_excluded(spec, policy):
         return None
-    mechanism, problem = _choose(policy, network=spec.network)
+    mechanism, problem = choose(policy, network=spec.network)
     if not mechanism:
         if policy.required:
             sentence = f"The sandbox is required, but {problem}. Nothing was started. {REMEDY}"
             raise ToolError(sentence, code="unsupported", remedy="")
         return replace(spec, env=policy.environment(spec.env))
-    folders = policy.folders_to_write() if spec.writable else ()
-    roots, own = writable_roots((*spec.writable, *folders)), own_folders(ctx.settings, os.environ)
+    starts = (ctx.settings.root, ctx.settings.cwd)
+    wanted = (*map(str, spec.writable), *policy.allow_write) if spec.writable else ()
+    roots, cwd = writable_roots(wanted, starts), str(spec.cwd)
+    place = Place(
+        cwd if cwd in roots else os.path.realpath(cwd),
+        roots,
+        own_folders(ctx.settings, os.environ),
+        tuple(os.path.realpath(path) for path in spec.opens),
+        visible_folders((*starts, str(ctx.cwd), *map(str, ctx.roots)), starts),
+    )
+    require_inside(place.cwd, cwd, (*starts, *map(str, spec.writable)))
+    env = policy.environment(spec.env)
+    if is_own_script(spec.env.get("BASH_ENV", ""), roots):
+        env["BASH_ENV"] = spec.env["BASH_ENV"]
     wrap = _by_bubblewrap if mechanism == "bubblewrap" else _by_landlock
-    return wrap(spec, policy, roots, own)
-
-
-@hookimpl
-def observe(event: Event) -> None:
-    """Have stand-ins removed soon after the call that needed them is over."""
-    if event.kind == "call_finished" and any(ledger.dirty for ledger in LEDGERS.values()):
-        _TIDYING.soon()
+    try:
+        return wrap(replace(spec, env=env), policy, place)
+    except OSError as error:
+        sentence = f"The sandbox cannot be made: {error.strerror} ({error.filename}). Nothing was started."
+        raise ToolError(sentence, code="unsupported") from error
 
 
 @hookimpl
@@ -55,17 +66,9 @@ async def end_session() -> None:
     await anyio.to_thread.run_sync(tidy)
 
 
-@hookimpl
-def diagnose(settings: Settings) -> list[str]:
-    """Say why the sandbox that the settings ask for cannot be had here."""
-    policy = Policy.of(settings)
-    if policy is None:
-        return []
-    mechanism, problem = _choose(policy, network=True)
-    if mechanism == "landlock" and policy.mechanism == "auto":
-        why = bubblewrap.trouble(bubblewrap.find())
-        return [f"The sandbox uses Landlock, because {why}. It holds less: install bubblewrap for the whole."]
-    return [] if mechanism else [f"The sandbox is switched on, but {problem}. {REMEDY}"]
+def is_own_script(path: str, roots: list[str]) -> bool:
+    """Whether the script that a shell reads first is one that the tool has put beside its command."""
+    return bool(path) and any(is_in(os.path.realpath(path), root) for root in roots)
 
 
 def tidy() -> None:
@@ -76,13 +79,13 @@ def tidy() -> None:
 
 
 class _Tidying:
-    """Removes stand-ins in a thread of its own: a moment after a call, and from time to time while others run."""
+    """Removes stand-ins in a thread of its own: a moment after a run, and from time to time while others go on."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._waiting = False
 
-    def soon(self, seconds: float = 0.3) -> None:
+    def soon(self, seconds: float = 1.0) -> None:
         with self._lock:
             if self._waiting:
                 return
@@ -102,39 +105,47 @@ class _Tidying:
 _TIDYING = _Tidying()
 
 
-def _choose(policy: Policy, *, network: bool) -> tuple[str, str]:
-    """The mechanism to use; or none, and why."""
-    problems = []
-    if policy.mechanism != "landlock":
-        problem = bubblewrap.trouble(bubblewrap.find())
-        if not problem:
-            return "bubblewrap", ""
-        problems.append(problem)
-    if policy.mechanism != "bubblewrap":
-        problem = landlock.trouble(policy, network=network)
-        if not problem:
-            return "landlock", ""
-        problems.append(problem)
-    return "", " and ".join(problems)
-
-
-def _by_bubblewrap(spec: ProcessSpec, policy: Policy, roots: list[str], own: tuple[str, ...]) -> ProcessSpec:
-    env = policy.environment(spec.env) | {"TMPDIR": "/tmp"}  # noqa: S108 - the sandbox has a /tmp of its own
-    cwd, argv = os.path.realpath(spec.cwd), spec.argv
-    mounts, status = lay_out(roots, cwd, policy, own, _ledger())
+def _by_bubblewrap(spec: ProcessSpec, policy: Policy, place: Place) -> ProcessSpec:
+    ledger, argv = _ledger(), spec.argv
+    # Together, so that nobody removes a stand-in between the look and the note.
+    with ledger.alone():
+        layout = lay_out(place, policy)
+        needed = layout.stand_ins
+        note = ledger.begin(needed) if needed.folders or needed.files else ""
+    mounts, lock = layout.mounts, note
+    if note and (is_hidden(note) or any(is_in(note, path) for path in policy.deny_read)):
+        mounts[LOCK], lock = ("--ro-bind", note, LOCK), LOCK
     if spec.network and policy.network == "proxy":
+        proxy = proxy_for(policy.domains, policy.denied_domains)
         mounts[BRIDGE] = ("--ro-bind", bridge.__file__, BRIDGE)
-        mounts[SOCKET] = ("--ro-bind", proxy_for(policy.domains).path, SOCKET)
+        mounts[SOCKET] = ("--ro-bind", proxy.path, SOCKET)
         argv = (os.path.realpath(sys.executable), "-I", "-S", BRIDGE, SOCKET, *argv)
     network = spec.network and policy.network == "on"
-    words = bubblewrap.command(str(bubblewrap.find()), mounts, cwd, network=network, status=status)
-    return replace(spec, argv=(*words, *argv), env=env)
+    words = bubblewrap.command(
+        str(bubblewrap.find()), mounts, place.cwd, network=network, last=needed.folders, lock=lock
+    )
+    env = {**spec.env, "TMPDIR": "/tmp"}  # noqa: S108 - the sandbox has a /tmp of its own
+    on_end = partial(_ended, ledger, note, spec.on_end) if note else spec.on_end
+    return replace(spec, argv=(*words, *argv), env=env, on_end=on_end)
 
 
-def _by_landlock(spec: ProcessSpec, policy: Policy, roots: list[str], own: tuple[str, ...]) -> ProcessSpec:
+def _ended(ledger: Ledger, note: str, further: Callable[[], None] | None) -> None:
+    ledger.end(note)
+    _TIDYING.soon()
+    if further:
+        further()
+
+
+def _by_landlock(spec: ProcessSpec, policy: Policy, place: Place) -> ProcessSpec:
     network = spec.network and policy.network == "on"
-    words, temporary = landlock.command(roots, policy, own, network=network)
-    return replace(spec, argv=(*words, *spec.argv), env=policy.environment(spec.env) | {"TMPDIR": temporary})
+    words, temporary = landlock.command(place, policy, network=network)
+
+    def end() -> None:
+        landlock.remove(temporary)
+        if spec.on_end:
+            spec.on_end()
+
+    return replace(spec, argv=(*words, *spec.argv), env={**spec.env, "TMPDIR": temporary}, on_end=end)
 
 
 def _ledger() -> Ledger:

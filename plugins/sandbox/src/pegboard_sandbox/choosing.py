@@ -1,0 +1,46 @@
+"""Which mechanism holds a process, and what this machine can and cannot do."""
+
+from __future__ import annotations
+
+from pegboard import hookimpl
+from pegboard.settings.layers import Settings
+from pegboard_sandbox import bubblewrap, landlock
+from pegboard_sandbox.policy import Policy
+
+REMEDY = "Install bubblewrap and allow user namespaces, or set sandbox.enabled to false."
+
+
+def choose(policy: Policy, *, network: bool) -> tuple[str, str]:
+    """The mechanism to use; or none, and why."""
+    problems = []
+    if policy.mechanism != "landlock":
+        problem = bubblewrap.trouble(bubblewrap.find())
+        if not problem:
+            return "bubblewrap", ""
+        problems.append(problem)
+    if policy.mechanism != "bubblewrap":
+        problem = landlock.trouble(policy, network=network)
+        if not problem:
+            return "landlock", ""
+        problems.append(problem)
+    return "", " and ".join(problems)
+
+
+@hookimpl
+def diagnose(settings: Settings) -> list[str]:
+    """Say why the sandbox that the settings ask for cannot be had here, or what it does not hold."""
+    policy = Policy.of(settings)
+    if policy is None:
+        return []
+    mechanism, problem = choose(policy, network=True)
+    if not mechanism:
+        return [f"The sandbox is switched on, but {problem}. {REMEDY}"]
+    found = []
+    if mechanism == "landlock":
+        why = f", because {bubblewrap.trouble(bubblewrap.find())}" if policy.mechanism == "auto" else ""
+        found.append(f"The sandbox uses Landlock{why}. {landlock.LIMITS}")
+    if policy.network == "on":
+        found.append("The sandbox leaves the network open: sandbox.network.mode is on.")
+    if policy.network != "proxy" and policy.domains:
+        found.append(f"sandbox.network.allowedDomains is not used: sandbox.network.mode is {policy.network}.")
+    return found
