@@ -13,15 +13,16 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
 
-from pegboard import Board, Tool
+from pegboard import Board, Context, Tool
 from pegboard.testing import Broken, assert_contract, broken_promises
-from pegboard.testing.contract import PROMISES
+from pegboard.testing.contract import PROMISES, promise_in_words
 from pegboard.testing.strategies import invented
 
 from . import wrong_tools
-from .venvs import tool_source, write_wheel
+from .venvs import REPOSITORY, tool_source, write_wheel
 
 pytest_plugins = ["pytester"]
 
@@ -72,8 +73,38 @@ def test_one_fault_is_reported_as_one_broken_promise(promise: str) -> None:
     assert [broken.promise for broken in found_in(promise)] == [promise]
 
 
+VARIANTS = {
+    "facts that act": (wrong_tools.ActsTooEarly, "facts", "facts changed seen.txt."),
+    "facts for no input": (wrong_tools.SaysNothing, "facts", "facts refuses every input; the first with: I would"),
+    "a state that stays": (wrong_tools.RemembersTheCrowd, "concurrency", "gives 'at most 2 at once' beside others"),
+    "files mixed up": (wrong_tools.MixesFiles, "concurrency", ".txt otherwise than one after another."),
+}
+
+
+@pytest.mark.parametrize("case", VARIANTS)
+def test_another_way_to_break_a_promise_is_named_too(case: str) -> None:
+    tool, promise, words = VARIANTS[case]
+    assert words in {broken.promise: broken.reason for broken in broken_promises(tool)}[promise]
+
+
 def test_a_tool_that_keeps_its_promises_passes() -> None:
     assert_contract(wrong_tools.Good)
+
+
+def test_a_tool_may_use_all_that_a_session_has() -> None:
+    assert_contract(wrong_tools.NeedsASession)
+
+
+def test_an_example_may_be_a_function_that_makes_what_the_call_needs() -> None:
+    folders: set[Path] = set()
+
+    def example(ctx: Context) -> dict[str, Any]:
+        folders.add(ctx.cwd)
+        (ctx.cwd / "wanted.txt").write_text("x")
+        return {"file_path": "wanted.txt"}
+
+    assert_contract(wrong_tools.WantsOneFile, examples=[example])
+    assert len(folders) > 3
 
 
 def test_a_secret_of_the_environment_that_a_tool_keeps_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -103,16 +134,27 @@ def test_assert_contract_fails_with_every_sentence() -> None:
         assert_contract(wrong_tools.SecretlyWrites)
 
 
-EXAMPLES: dict[str, list[dict[str, Any]]] = {
+async def running_task(ctx: Context) -> dict[str, Any]:
+    return {"task_id": ctx.background.start("wait", anyio.sleep_forever).id}
+
+
+async def ended_task(ctx: Context) -> dict[str, Any]:
+    async def say() -> str:
+        return "alpha"
+
+    task = ctx.background.start("say", say)
+    await ctx.background.wait(task.id)
+    return {"task_id": task.id, "wait_ms": 10}
+
+
+EXAMPLES: dict[str, list[Any]] = {
+    "Agent": [{"description": "say it", "prompt": "Say it."}, {"description": "say", "prompt": "Say.", "name": "ann"}],
     "Bash": [{"command": "cat notes.txt"}, {"command": "echo new > made.txt"}, {"command": "sleep 2.2"}],
     "Edit": [{"file_path": "new.txt", "old_string": "", "new_string": "one\n"}],
-    "WebFetch": [{"url": "http://localhost:{port}/", "prompt": "What is it?"}],
+    "TaskOutput": [{}, running_task, ended_task],
+    "TaskStop": [running_task],
 }
 SETTINGS = {"WebFetch": {"permissions": {"allow": ["WebFetch(domain:localhost)"]}}}
-
-
-NEED_A_SESSION = {"Agent", "TaskOutput", "TaskStop"}
-"""They work on what a session holds, which the kit's lone board has not: here only their refusals are seen."""
 
 
 class Page(BaseHTTPRequestHandler):
@@ -143,13 +185,16 @@ def built_in_tools() -> list[Tool[Any, Any]]:
 
 @pytest.mark.parametrize("tool", built_in_tools(), ids=lambda tool: tool.name)
 def test_every_built_in_tool_keeps_its_promises(tool: Tool[Any, Any], port: int) -> None:
-    examples = json.loads(json.dumps(EXAMPLES.get(tool.name, [])).replace("{port}", str(port)))
-    broken = broken_promises(tool, examples=examples, settings=SETTINGS.get(tool.name))
-    if tool.name in NEED_A_SESSION:
-        assert [one.promise for one in broken] == ["answers"]
-        assert "No call succeeded; give examples of calls that do." in broken[0].reason
-    else:
-        assert not broken, "\n".join(map(str, broken))
+    examples = EXAMPLES.get(tool.name, [])
+    if tool.name == "WebFetch":
+        examples = [{"url": f"http://localhost:{port}/", "prompt": "What is it?"}]
+    assert_contract(tool, examples=examples, settings=SETTINGS.get(tool.name))
+
+
+def test_the_page_about_testing_lists_every_promise_in_its_own_words() -> None:
+    page = (REPOSITORY / "docs/how-to/test-a-tool.md").read_text()
+    rows = dict(re.findall(r"^\| `([a-z-]+)` \| (.*) \|$", page, re.M))
+    assert {name: rows.get(name) for name in PROMISES} == {name: promise_in_words(name) for name in PROMISES}
 
 
 def test_invented_inputs_are_many_different_and_the_same_every_time() -> None:
