@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+import runpy
 import textwrap
-import threading
 import zipfile
 from collections.abc import Iterator
 from functools import cache
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-import anyio
 import pytest
 
 from pegboard import Board, Context, Tool
@@ -134,61 +132,25 @@ def test_assert_contract_fails_with_every_sentence() -> None:
         assert_contract(wrong_tools.SecretlyWrites)
 
 
-async def running_task(ctx: Context) -> dict[str, Any]:
-    return {"task_id": ctx.background.start("wait", anyio.sleep_forever).id}
-
-
-async def ended_task(ctx: Context) -> dict[str, Any]:
-    async def say() -> str:
-        return "alpha"
-
-    task = ctx.background.start("say", say)
-    await ctx.background.wait(task.id)
-    return {"task_id": task.id, "wait_ms": 10}
-
-
-EXAMPLES: dict[str, list[Any]] = {
-    "Agent": [{"description": "say it", "prompt": "Say it."}, {"description": "say", "prompt": "Say.", "name": "ann"}],
-    "Bash": [{"command": "cat notes.txt"}, {"command": "echo new > made.txt"}, {"command": "sleep 2.2"}],
-    "Edit": [{"file_path": "new.txt", "old_string": "", "new_string": "one\n"}],
-    "TaskOutput": [{}, running_task, ended_task],
-    "TaskStop": [running_task],
-}
-SETTINGS = {"WebFetch": {"permissions": {"allow": ["WebFetch(domain:localhost)"]}}}
-
-
-class Page(BaseHTTPRequestHandler):
-    def do_GET(self) -> None:
-        self.send_response(200)
-        self.send_header("Content-Type", "text/plain")
-        self.end_headers()
-        self.wfile.write(b"A small page.\n")
-
-    def log_message(self, format: str, *words: object) -> None:
-        pass
-
-
-@pytest.fixture
-def port() -> Iterator[int]:
-    with ThreadingHTTPServer(("127.0.0.1", 0), Page) as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        yield server.server_port
-        server.shutdown()
-        thread.join()
-
-
 def built_in_tools() -> list[Tool[Any, Any]]:
     board = Board.load()
     return [board.find(entry.name).tool for entry in board.pool.entries if entry.partition == "built-in"]
 
 
+@pytest.fixture
+def of_its_plugin(tool: Tool[Any, Any]) -> Iterator[dict[str, Any]]:
+    """What the conftest.py beside the tool's own tests says about it."""
+    name = type(tool).__module__.partition(".")[0].removeprefix("pegboard_")
+    file = REPOSITORY / "plugins" / name / "tests/conftest.py"
+    hooks = runpy.run_path(str(file)) if file.exists() else {}
+    asked = {key: hooks.get(f"pytest_pegboard_{key}", lambda tool: None)(tool) for key in ("examples", "settings")}
+    yield {"examples": asked["examples"] or (), "settings": asked["settings"]}
+    hooks.get("pytest_unconfigure", lambda: None)()
+
+
 @pytest.mark.parametrize("tool", built_in_tools(), ids=lambda tool: tool.name)
-def test_every_built_in_tool_keeps_its_promises(tool: Tool[Any, Any], port: int) -> None:
-    examples = EXAMPLES.get(tool.name, [])
-    if tool.name == "WebFetch":
-        examples = [{"url": f"http://localhost:{port}/", "prompt": "What is it?"}]
-    assert_contract(tool, examples=examples, settings=SETTINGS.get(tool.name))
+def test_every_built_in_tool_keeps_its_promises(tool: Tool[Any, Any], of_its_plugin: dict[str, Any]) -> None:
+    assert_contract(tool, **of_its_plugin)
 
 
 def test_the_page_about_testing_lists_every_promise_in_its_own_words() -> None:

@@ -92,8 +92,9 @@ class Stand:
 
 
 def words(result: Result, folder: Path) -> str:
-    """The text of a result without the name of the temporary folder, ids and times."""
-    return OWN.sub("*", result.text.replace(str(folder), "{cwd}"))
+    """The text of a result without the name of the temporary folder, private files of the session, ids and times."""
+    text = result.text.replace(str(folder), "{cwd}")
+    return OWN.sub("*", re.sub(rf"{re.escape(str(folder.parent))}/[^\s:;,)]*", "{private}", text))
 
 
 @asynccontextmanager
