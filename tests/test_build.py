@@ -26,14 +26,14 @@ FORBIDDEN = ("pegboard_bash", "pegboard_webfetch", "pegboard_agent", "pegboard_a
 SPY = "import pathlib; pathlib.Path({canary!r}).touch()\n"
 
 
-def build(output: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    env = {"PATH": os.environ["PATH"], "HOME": str(output.parent), "PYTHONHASHSEED": "random"}
+def build(output: Path, *words: str, home: Path | None = None, **more: str) -> subprocess.CompletedProcess[str]:
+    env = {"PATH": os.environ["PATH"], "HOME": str(home or output.parent), "PYTHONHASHSEED": "random", **more}
     command = [sys.executable, "-m", "pegboard_cli", "build", *words, "-o", str(output)]
     return subprocess.run(command, env=env, capture_output=True, text=True, check=False)
 
 
-def built(output: Path, *words: str) -> Path:
-    done = build(output, *words)
+def built(output: Path, *words: str, **more: str) -> Path:
+    done = build(output, *words, **more)
     assert done.returncode == 0, done.stderr
     return output
 
@@ -69,8 +69,8 @@ class Bundle:
         found: list[dict[str, Any]] = json.loads(done.stdout)
         return found
 
-    def tools(self, **more: str) -> set[str]:
-        return {row["name"] for row in self.rows("tools", **more)}
+    def tools(self, *words: str, **more: str) -> set[str]:
+        return {row["name"] for row in self.rows("tools", *words, **more)}
 
 
 @pytest.fixture
@@ -121,6 +121,17 @@ def test_features_say_that_the_choice_is_baked(running: Bundle) -> None:
 def test_no_variable_brings_a_family_back(running: Bundle, variables: dict[str, str]) -> None:
     assert running.tools(**variables) <= CHOSEN
     assert {row["family"]: row["state"] for row in running.rows("features", **variables)}["shell"] == "off"
+
+
+def test_no_option_brings_a_family_back(running: Bundle) -> None:
+    assert running.tools("--only", "shell") == set()
+    assert running.tools("--only", "shell,files") == {"Read", "Write", "Edit"}
+    assert running.start("call", "Bash", "command=true", "--yes", "--only", "shell").returncode == 2
+
+
+def test_the_choice_can_be_narrowed(running: Bundle) -> None:
+    assert running.tools(PEGBOARD_DISABLE="search,Write") == {"Read", "Edit"}
+    assert running.tools("--no-family", "files") == {"Grep", "Glob"}
 
 
 def test_no_settings_file_brings_a_family_back(running: Bundle) -> None:
@@ -235,6 +246,25 @@ def test_a_bundle_can_leave_out_single_plugins(tmp_path: Path) -> None:
     assert names.isdisjoint({"pegboard_write", "pegboard_edit"})
 
 
+def test_a_third_party_comes_in_by_name_and_with_what_it_requires(tmp_path: Path) -> None:
+    source = tool_source("Hello").replace('f"Greet somebody. ', 'acme_words.SAID + f" ')
+    source = f"import acme_words\n{source}"
+    hello = write_wheel(
+        tmp_path / "wheels", "acme-hello", {"acme_hello.py": source}, {"acme.hello": "acme_hello"}, ["acme-words"]
+    )
+    words = write_wheel(tmp_path / "wheels", "acme-words", {"acme_words.py": "SAID = 'Good day'\n"}, {})
+    for wheel in (hello, words):
+        with zipfile.ZipFile(wheel) as archive:
+            archive.extractall(tmp_path / "site")
+    file = built(
+        tmp_path / "with.pyz", "--families", "search", "--with", "acme-hello", PYTHONPATH=str(tmp_path / "site")
+    )
+    bundle = Bundle([str(file)], tmp_path)
+    assert bundle.tools() == {"Grep", "Glob", "Hello"}
+    assert bundle.start("call", "Hello", "who=Ada").stdout == "Good day Ada\n"
+    assert {row["family"] for row in bundle.rows("features") if row["state"] == "on"} >= {"search", "acme"}
+
+
 def test_providers_come_in_only_by_name() -> None:
     without = {dist.metadata["Name"] for dist in choose(["files"]).distributions}
     chosen = choose(["files"], extra=["pegboard-anthropic"])
@@ -265,6 +295,52 @@ def test_a_choice_that_means_nothing_is_refused(case: str, tmp_path: Path) -> No
     done = build(tmp_path / "out.pyz", *words)
     assert (done.returncode, (tmp_path / "out.pyz").exists()) == (2, False)
     assert reason in done.stderr
+
+
+def test_no_family_at_all_is_refused(tmp_path: Path) -> None:
+    done = build(tmp_path / "out.pyz", "--families", ",")
+    assert (done.returncode, "Nothing is left to build" in done.stderr) == (2, True)
+
+
+UNWRITABLE = {
+    "a folder that is not there": ("none/out.pyz", "shiv", "There is no folder "),
+    "a folder": (".", "shiv", "is a folder. Give the name of a file, such as pegboard.pyz."),
+    "a file": ("taken", "wheelhouse", "exists and is not an empty folder."),
+    "a device": ("/dev/full", "shiv", "/dev/full is neither a file nor a folder."),
+    "a place that takes no files": ("/proc/out.pyz", "shiv", "/proc/out.pyz cannot be written: "),
+    "a place that takes no folders": ("/proc/house", "wheelhouse", "/proc/house cannot be written: "),
+}
+
+
+@pytest.mark.parametrize("case", UNWRITABLE)
+def test_an_output_that_cannot_be_written_is_refused(case: str, tmp_path: Path) -> None:
+    name, kind, reason = UNWRITABLE[case]
+    (tmp_path / "taken").write_text("mine")
+    done = build(tmp_path / name, "--families", "search", "--format", kind, home=tmp_path)
+    assert (done.returncode, reason in done.stderr, "Traceback" in done.stderr) == (2, True, False), done.stderr
+    assert sorted(path.name for path in tmp_path.iterdir() if path.name != ".cache") == ["taken"]
+
+
+@pytest.mark.parametrize("date", ["yesterday", "-1", "99999999999999"])
+def test_a_date_that_no_zip_file_can_hold_is_refused(date: str, tmp_path: Path) -> None:
+    done = build(tmp_path / "out.pyz", "--families", "search", SOURCE_DATE_EPOCH=date)
+    assert done.returncode == 2
+    assert f"SOURCE_DATE_EPOCH must be seconds since 1970, before the year 2108; it is {date!r}." in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("missing", "reason"),
+    [
+        ("shiv", "shiv is not installed, and it makes the file. Install it: pip install shiv."),
+        ("hatchling", "Backend 'hatchling.build' is not available. Install its build requirements."),
+    ],
+)
+def test_a_builder_that_is_missing_is_named(missing: str, reason: str, tmp_path: Path) -> None:
+    hide = f"import sys; sys.modules[{missing!r}] = None\n"
+    (tmp_path / "hidden").mkdir()
+    (tmp_path / "hidden/sitecustomize.py").write_text(hide)
+    done = build(tmp_path / "out.pyz", "--families", "search", PYTHONPATH=str(tmp_path / "hidden"))
+    assert (done.returncode, reason in done.stderr) == (2, True), done.stderr
 
 
 def test_a_wheelhouse_is_not_mixed_with_other_files(tmp_path: Path) -> None:

@@ -4,24 +4,23 @@ from __future__ import annotations
 
 import json
 import re
+import runpy
 import textwrap
-import threading
 import zipfile
 from collections.abc import Iterator
 from functools import cache
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from pegboard import Board, Tool
+from pegboard import Board, Context, Tool
 from pegboard.testing import Broken, assert_contract, broken_promises
-from pegboard.testing.contract import PROMISES
+from pegboard.testing.contract import PROMISES, promise_in_words
 from pegboard.testing.strategies import invented
 
 from . import wrong_tools
-from .venvs import tool_source, write_wheel
+from .venvs import REPOSITORY, tool_source, write_wheel
 
 pytest_plugins = ["pytester"]
 
@@ -72,8 +71,38 @@ def test_one_fault_is_reported_as_one_broken_promise(promise: str) -> None:
     assert [broken.promise for broken in found_in(promise)] == [promise]
 
 
+VARIANTS = {
+    "facts that act": (wrong_tools.ActsTooEarly, "facts", "facts changed seen.txt."),
+    "facts for no input": (wrong_tools.SaysNothing, "facts", "facts refuses every input; the first with: I would"),
+    "a state that stays": (wrong_tools.RemembersTheCrowd, "concurrency", "gives 'at most 2 at once' beside others"),
+    "files mixed up": (wrong_tools.MixesFiles, "concurrency", ".txt otherwise than one after another."),
+}
+
+
+@pytest.mark.parametrize("case", VARIANTS)
+def test_another_way_to_break_a_promise_is_named_too(case: str) -> None:
+    tool, promise, words = VARIANTS[case]
+    assert words in {broken.promise: broken.reason for broken in broken_promises(tool)}[promise]
+
+
 def test_a_tool_that_keeps_its_promises_passes() -> None:
     assert_contract(wrong_tools.Good)
+
+
+def test_a_tool_may_use_all_that_a_session_has() -> None:
+    assert_contract(wrong_tools.NeedsASession)
+
+
+def test_an_example_may_be_a_function_that_makes_what_the_call_needs() -> None:
+    folders: set[Path] = set()
+
+    def example(ctx: Context) -> dict[str, Any]:
+        folders.add(ctx.cwd)
+        (ctx.cwd / "wanted.txt").write_text("x")
+        return {"file_path": "wanted.txt"}
+
+    assert_contract(wrong_tools.WantsOneFile, examples=[example])
+    assert len(folders) > 3
 
 
 def test_a_secret_of_the_environment_that_a_tool_keeps_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -103,53 +132,31 @@ def test_assert_contract_fails_with_every_sentence() -> None:
         assert_contract(wrong_tools.SecretlyWrites)
 
 
-EXAMPLES: dict[str, list[dict[str, Any]]] = {
-    "Bash": [{"command": "cat notes.txt"}, {"command": "echo new > made.txt"}, {"command": "sleep 2.2"}],
-    "Edit": [{"file_path": "new.txt", "old_string": "", "new_string": "one\n"}],
-    "WebFetch": [{"url": "http://localhost:{port}/", "prompt": "What is it?"}],
-}
-SETTINGS = {"WebFetch": {"permissions": {"allow": ["WebFetch(domain:localhost)"]}}}
-
-
-NEED_A_SESSION = {"Agent", "TaskOutput", "TaskStop"}
-"""They work on what a session holds, which the kit's lone board has not: here only their refusals are seen."""
-
-
-class Page(BaseHTTPRequestHandler):
-    def do_GET(self) -> None:
-        self.send_response(200)
-        self.send_header("Content-Type", "text/plain")
-        self.end_headers()
-        self.wfile.write(b"A small page.\n")
-
-    def log_message(self, format: str, *words: object) -> None:
-        pass
-
-
-@pytest.fixture
-def port() -> Iterator[int]:
-    with ThreadingHTTPServer(("127.0.0.1", 0), Page) as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        yield server.server_port
-        server.shutdown()
-        thread.join()
-
-
 def built_in_tools() -> list[Tool[Any, Any]]:
     board = Board.load()
     return [board.find(entry.name).tool for entry in board.pool.entries if entry.partition == "built-in"]
 
 
+@pytest.fixture
+def of_its_plugin(tool: Tool[Any, Any]) -> Iterator[dict[str, Any]]:
+    """What the conftest.py beside the tool's own tests says about it."""
+    name = type(tool).__module__.partition(".")[0].removeprefix("pegboard_")
+    file = REPOSITORY / "plugins" / name / "tests/conftest.py"
+    hooks = runpy.run_path(str(file)) if file.exists() else {}
+    asked = {key: hooks.get(f"pytest_pegboard_{key}", lambda tool: None)(tool) for key in ("examples", "settings")}
+    yield {"examples": asked["examples"] or (), "settings": asked["settings"]}
+    hooks.get("pytest_unconfigure", lambda: None)()
+
+
 @pytest.mark.parametrize("tool", built_in_tools(), ids=lambda tool: tool.name)
-def test_every_built_in_tool_keeps_its_promises(tool: Tool[Any, Any], port: int) -> None:
-    examples = json.loads(json.dumps(EXAMPLES.get(tool.name, [])).replace("{port}", str(port)))
-    broken = broken_promises(tool, examples=examples, settings=SETTINGS.get(tool.name))
-    if tool.name in NEED_A_SESSION:
-        assert [one.promise for one in broken] == ["answers"]
-        assert "No call succeeded; give examples of calls that do." in broken[0].reason
-    else:
-        assert not broken, "\n".join(map(str, broken))
+def test_every_built_in_tool_keeps_its_promises(tool: Tool[Any, Any], of_its_plugin: dict[str, Any]) -> None:
+    assert_contract(tool, **of_its_plugin)
+
+
+def test_the_page_about_testing_lists_every_promise_in_its_own_words() -> None:
+    page = (REPOSITORY / "docs/how-to/test-a-tool.md").read_text()
+    rows = dict(re.findall(r"^\| `([a-z-]+)` \| (.*) \|$", page, re.M))
+    assert {name: rows.get(name) for name in PROMISES} == {name: promise_in_words(name) for name in PROMISES}
 
 
 def test_invented_inputs_are_many_different_and_the_same_every_time() -> None:

@@ -98,6 +98,7 @@ def write_wheel(
     name: str,
     files: Mapping[str, str],
     entries: Mapping[str, str],
+    requires: Iterable[str] = (),
     *,
     version: str = "1.0",
     api: Mapping[str, str] | None = None,
@@ -108,9 +109,10 @@ def write_wheel(
     points = "".join(
         f"[{group}]\n" + "".join(f"{k} = {v}\n" for k, v in items.items()) for group, items in sections.items()
     )
+    needs = "".join(f"Requires-Dist: {need}\n" for need in requires)
     whole = {
         **files,
-        f"{stem}.dist-info/METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n",
+        f"{stem}.dist-info/METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n{needs}",
         f"{stem}.dist-info/WHEEL": "Wheel-Version: 1.0\nGenerator: tests\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
         f"{stem}.dist-info/entry_points.txt": points,
     }

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import anyio
+import anyio.lowlevel
 from pydantic import BaseModel, BeforeValidator, ConfigDict
 
 from pegboard import Context, Facts, Input, Tool, ToolError, tool
@@ -218,6 +219,78 @@ async def SharesState(args: Nothing, ctx: Context) -> str:
     seen.append("caller")
     await anyio.sleep(0.01)
     return str(len(seen))
+
+
+class AtOnce:
+    """How many calls run now, and the most there ever were."""
+
+    now = most = 0
+
+
+@tool(**SAFE)
+async def RemembersTheCrowd(args: Nothing, ctx: Context) -> str:
+    """Say something else from the moment on at which two calls met."""
+    AtOnce.now += 1
+    AtOnce.most = max(AtOnce.most, AtOnce.now)
+    try:
+        await anyio.sleep(0.01)
+    finally:
+        AtOnce.now -= 1
+    return f"at most {AtOnce.most} at once"
+
+
+def _own_file(args: Options, ctx: Context) -> Facts:
+    return Facts(concurrency_safe=True, open_world=False, writes=(ctx.cwd / "made" / f"{len(args.who)}.txt",))
+
+
+writing: list[str] = []
+
+
+@tool(facts=_own_file)
+async def MixesFiles(args: Options, ctx: Context) -> str:
+    """Write a file of its own, with what the neighbour wanted to write."""
+    writing.append(args.who)
+    await anyio.sleep(0.01)
+    (ctx.cwd / "made").mkdir(exist_ok=True)
+    (ctx.cwd / "made" / f"{len(args.who)}.txt").write_text(writing[-1])
+    return "written"
+
+
+def _busy_facts(args: Nothing, ctx: Context) -> Facts:
+    (ctx.cwd / "seen.txt").touch()
+    return Facts(read_only=True, open_world=False)
+
+
+@tool(facts=_busy_facts)
+def ActsTooEarly(args: Nothing, ctx: Context) -> str:
+    """Do the work before anybody was asked."""
+    return "done"
+
+
+def _no_facts(args: Nothing, ctx: Context) -> Facts:
+    raise ToolError("I would rather not say.")
+
+
+@tool(facts=_no_facts)
+def SaysNothing(args: Nothing, ctx: Context) -> str:
+    """Refuse to say what it would do."""
+    return "done"
+
+
+@tool(**SAFE)
+async def NeedsASession(args: Nothing, ctx: Context) -> str:
+    """Use everything that only a session has."""
+    task = ctx.background.start("note", anyio.lowlevel.checkpoint)
+    await ctx.background.wait(task.id)
+    return f"{await ctx.model.complete('Well?')} {len(ctx.agents.children())} agents"
+
+
+@tool(**SAFE)
+def WantsOneFile(args: File, ctx: Context) -> str:
+    """Tell that one particular file is there."""
+    if args.file_path.name != "wanted.txt":
+        raise ToolError("Only wanted.txt will do.")
+    return str((ctx.cwd / "wanted.txt").stat().st_size)
 
 
 @tool()

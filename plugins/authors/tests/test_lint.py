@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -31,18 +33,27 @@ def register_tools():
 '''
 
 
-def check(folder: Path, source: str, entry: str = "acme.hello", api: str = "1.0") -> tuple[int, set[tuple[str, str]]]:
-    """Install a plugin of one module beside everything else, and check it."""
-    info = folder / "site/acme_hello-1.0.dist-info"
+def install(folder: Path, source: str, name: str = "acme-hello", entry: str = "acme.hello", api: str = "1.0") -> None:
+    """Install a plugin of one module beside everything else."""
+    module = name.replace("-", "_")
+    info = folder / f"site/{module}-1.0.dist-info"
     info.mkdir(parents=True)
-    (folder / "site/acme_hello.py").write_text(source)
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: acme-hello\nVersion: 1.0\n")
-    (info / "RECORD").write_text("acme_hello.py,,\n")
-    wanted = f"[pegboard.requires_api]\n{api} = acme_hello\n" if api else ""
-    (info / "entry_points.txt").write_text(f"[pegboard]\n{entry} = acme_hello\n{wanted}")
+    (folder / f"site/{module}.py").write_text(source)
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
+    (info / "RECORD").write_text(f"{module}.py,,\n")
+    wanted = f"[pegboard.requires_api]\n{api} = {module}\n" if api else ""
+    (info / "entry_points.txt").write_text(f"[pegboard]\n{entry} = {module}\n{wanted}")
+
+
+def start(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     env = {"PATH": os.environ["PATH"], "HOME": str(folder), "PYTHONPATH": str(folder / "site")}
-    command = [sys.executable, "-m", "pegboard_cli", "check", "acme-hello", "--no-contract", "--json"]
-    done = subprocess.run(command, env=env, cwd=folder, capture_output=True, text=True, check=False)
+    command = [sys.executable, "-m", "pegboard_cli", "check", *words]
+    return subprocess.run(command, env=env, cwd=folder, capture_output=True, text=True, check=False)
+
+
+def check(folder: Path, source: str, entry: str = "acme.hello", api: str = "1.0") -> tuple[int, set[tuple[str, str]]]:
+    install(folder, source, entry=entry, api=api)
+    done = start(folder, "acme-hello", "--no-contract", "--json")
     assert done.stdout, done.stderr
     return done.returncode, {(row["rule"], row["where"]) for row in json.loads(done.stdout)["findings"]}
 
@@ -85,3 +96,52 @@ def test_an_entry_without_a_family_is_found(tmp_path: Path) -> None:
 def test_a_tool_in_a_family_without_tools_is_found(tmp_path: Path) -> None:
     code, found = check(tmp_path, GOOD, entry="providers.hello")
     assert (code, ("entry-name", "providers.hello") in found) == (1, True)
+
+
+NAMED = {
+    "a name in the prompt": GOOD.replace("Greet somebody by name.", "Greet who by name."),
+    "choices in the prompt": GOOD.replace("who: str", 'who: Literal["Ada", "Bob"]').replace("somebody", "Ada or Bob"),
+    "a flag": GOOD.replace("who: str", 'who: Annotated[str, Field(alias="-w")]'),
+}
+
+
+@pytest.mark.parametrize("case", NAMED)
+def test_a_field_needs_no_words_of_its_own_where_the_model_knows_it(case: str, tmp_path: Path) -> None:
+    imports = "from typing import Annotated, Literal\nfrom pydantic import Field\n"
+    source = imports + NAMED[case].replace('    """Whom to greet."""\n', "")
+    assert check(tmp_path, source) == (0, set())
+
+
+def test_a_tool_with_the_name_of_another_authors_is_found(tmp_path: Path) -> None:
+    install(tmp_path, GOOD, name="other-hello", entry="other.hello")
+    assert check(tmp_path, GOOD) == (1, {("name-clash", "Hello")})
+
+
+def test_in_words_there_is_a_line_for_each_cause_and_the_import_cost(tmp_path: Path) -> None:
+    install(tmp_path, GOOD.replace("read_only=True, open_world=False", "read_only=True"))
+    done = start(tmp_path, "acme-hello")
+    lines = done.stdout.splitlines()
+    assert done.returncode == 1
+    assert lines[0].endswith("Say open_world=False if it stays local. [unsafe-default]")
+    assert lines[1].startswith("Hello: Hello was not run: its facts say that it reaches outside")
+    assert lines[1].endswith("contract:timeout, contract:concurrency]")
+    assert re.fullmatch(r"acme-hello: 2 findings; acme\.hello imports in \d+ ms\.", lines[2])
+
+
+def test_one_finding_is_one_finding(tmp_path: Path) -> None:
+    install(tmp_path, GOOD, api="")
+    assert "acme-hello: 1 finding; acme.hello imports in " in start(tmp_path, "acme-hello", "--no-contract").stdout
+
+
+OWN = sorted(
+    path.parent
+    for path in Path(__file__).parents[2].glob("*/pyproject.toml")
+    if "pegboard" in tomllib.loads(path.read_text())["project"].get("entry-points", {})
+)
+
+
+@pytest.mark.parametrize("project", OWN, ids=lambda project: project.name)
+def test_our_own_plugins_have_no_findings(project: Path, tmp_path: Path) -> None:
+    """The promises of their tools are tests of their own; PEGBOARD_TEST_SLOW=1 lets the command check them too."""
+    done = start(tmp_path, str(project), *([] if os.environ.get("PEGBOARD_TEST_SLOW") else ["--no-contract"]))
+    assert done.returncode == 0, done.stdout

@@ -5,8 +5,11 @@ from __future__ import annotations
 import os
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
+
+from pegboard import Tool
 
 GIT_ENV = {
     "PATH": os.environ.get("PATH", ""),
@@ -54,3 +57,9 @@ def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def own_repository(tmp_path: Path) -> Path:
     """A repository for one test."""
     return make_repository(tmp_path / "own")
+
+
+def pytest_pegboard_examples(tool: Tool[Any, Any]) -> list[Any] | None:
+    """Commands for the contract suite: one that reads, one that writes, one that takes its time."""
+    commands = ("cat notes.txt", "echo new > made.txt", "sleep 2.2")
+    return [{"command": command} for command in commands] if tool.name == "Bash" else None

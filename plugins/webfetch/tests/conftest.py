@@ -7,11 +7,12 @@ import ssl
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import trustme
 
-from pegboard import Board, Call, Result
+from pegboard import Board, Call, Result, Tool
 from pegboard.settings import load
 from pegboard_webfetch import WebFetch
 from pegboard_webfetch.cache import Cache
@@ -117,3 +118,24 @@ def fetch(make_board: Callable[..., Board], approve: None) -> Callable[..., obje
         return await board.dispatch(Call("test", "WebFetch", {"url": url, **arguments}), board.context())
 
     return call
+
+
+SITES: list[Site] = []
+
+
+def pytest_pegboard_examples(tool: Tool[Any, Any]) -> list[Any] | None:
+    """A page on loopback for the contract suite, which runs no tool that reaches outside unless told with what."""
+    if tool.name != "WebFetch":
+        return None
+    SITES.append(Site())
+    SITES[-1].pages["/"] = b"<p>A small page.</p>"
+    return [{"url": f"http://localhost:{SITES[-1].port}/", "prompt": "What is it?"}]
+
+
+def pytest_pegboard_settings(tool: Tool[Any, Any]) -> dict[str, Any] | None:
+    return {"permissions": {"allow": ["WebFetch(domain:localhost)"]}} if tool.name == "WebFetch" else None
+
+
+def pytest_unconfigure() -> None:
+    while SITES:
+        SITES.pop().close()

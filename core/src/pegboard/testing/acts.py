@@ -7,19 +7,17 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
-import anyio
-
 from pegboard.calls import Call
-from pegboard.context import Context
-from pegboard.contract import Output, Tool
+from pegboard.contract import Output
 from pegboard.errors import ToolError
 from pegboard.execution.outputs import fitting
 from pegboard.execution.scheduler import Turn
 from pegboard.execution.seats import Limits
 from pegboard.host.results import text_size
-from pegboard.testing.bench import Act, Case, Ran, TookTooLongError, stand, watch, within
+from pegboard.testing.bench import Case, Example, stand
 from pegboard.testing.subject import BrokenPromiseError, Subject
-from pegboard.testing.trees import changed, snapshot
+from pegboard.testing.trees import changed
+from pegboard.testing.watching import Act, Ran, TookTooLongError, watch, within
 
 IN_TIME = 2.0
 """Seconds in which a stopped call must be answered."""
@@ -29,7 +27,6 @@ STALL = 0.25
 """Seconds for which an awaiting tool may keep everybody else waiting."""
 UNLIMITED = 200_000
 """Characters that even a tool without a limit keeps to: they are what a whole turn may put into a conversation."""
-TOGETHER = 4
 
 
 def answers(subject: Subject) -> None:
@@ -105,7 +102,7 @@ def event_loop(subject: Subject) -> None:
         stall = ran.stall
         for _ in range(2):  # A busy machine stalls now and then; a blocking call does it every time.
             if stall > STALL:
-                stall = min(stall, within(2 * IN_TIME + 10 * stall, watch, subject.case, ran.given).stall)
+                stall = min(stall, within(2 * IN_TIME + 10 * stall, watch, subject.case, ran.example).stall)
         if stall > STALL:
             ms = round(stall * 1000)
             raise BrokenPromiseError(
@@ -118,7 +115,7 @@ def cancellation(subject: Subject) -> None:
     if subject.tool.interrupt_behavior == "block":
         return
     for ran in _slowest(subject):
-        took = _timed(_cancel, subject.case, ran.given)
+        took = _timed(_cancel, subject.case, ran.example)
         if took > IN_TIME:
             raise BrokenPromiseError(f"{ran.given!r} is answered {_seconds(took)} after it was cancelled. {ADVICE}")
 
@@ -126,7 +123,7 @@ def cancellation(subject: Subject) -> None:
 def timeout(subject: Subject) -> None:
     """A call that is out of time is answered in time."""
     for ran in _slowest(subject):
-        took = _timed(_hurry, subject.case, ran.given)
+        took = _timed(_hurry, subject.case, ran.example)
         if took > SHORT + IN_TIME:
             raise BrokenPromiseError(f"{ran.given!r} takes {_seconds(took)} under a limit of {SHORT} s. {ADVICE}")
 
@@ -149,9 +146,10 @@ def _timed(function: Callable[..., Awaitable[float]], *args: Any) -> float:
         return 5 * IN_TIME
 
 
-async def _cancel(case: Case, given: dict[str, Any]) -> float:
+async def _cancel(case: Case, example: Example) -> float:
     act = Act()
-    with stand(case, act.wrap) as place:
+    async with stand(case, act.wrap) as place:
+        given = await place.input(example)
         async with Turn(place.ctx, place) as turn:
             turn.add(Call("call-0", case.tool.name, given))
             turn.end()
@@ -162,57 +160,9 @@ async def _cancel(case: Case, given: dict[str, Any]) -> float:
             return time.perf_counter() - began
 
 
-async def _hurry(case: Case, given: dict[str, Any]) -> float:
-    with stand(case) as place:
+async def _hurry(case: Case, example: Example) -> float:
+    async with stand(case) as place:
+        given = await place.input(example)
         began = time.perf_counter()
         await place.run([given], limits=lambda _: Limits(SHORT))
         return time.perf_counter() - began
-
-
-def concurrency(subject: Subject) -> None:
-    """Calls that are declared safe do overlap, and each gives what it gives alone."""
-    safe = [ran for ran in subject.acted if ran.facts.concurrency_safe and not ran.result.is_error]
-    chosen = sorted(safe, key=lambda ran: ran.seconds)[:TOGETHER]
-    if chosen:
-        within(20 * IN_TIME, _overlap, subject.case, chosen if len(chosen) > 1 else chosen * 2)
-
-
-async def _overlap(case: Case, alone: list[Ran]) -> None:
-    meeting = _Meeting(len(alone))
-    with stand(case, meeting.wrap) as place:
-        before = snapshot(place.folder)
-        together = await place.run([ran.given for ran in alone])
-        if meeting.missed:
-            raise BrokenPromiseError("Its calls are declared safe to overlap, but they never ran at the same time.")
-        for ran, result in zip(alone, together, strict=True):
-            was, now = ran.words, place.words(result)
-            if was != now and (was := await _alone(case, ran.given)) != now:  # A cache may have been filled since.
-                raise BrokenPromiseError(f"{ran.given!r} gives {now[:200]!r} beside others, and {was[:200]!r} alone.")
-        expected = {name for ran in alone for name in changed(ran.before, ran.after)}
-        if more := set(changed(before, snapshot(place.folder))) - expected:
-            raise BrokenPromiseError(f"Calls at the same time changed {', '.join(sorted(more))}; alone they do not.")
-
-
-async def _alone(case: Case, given: dict[str, Any]) -> str:
-    with stand(case) as place:
-        return place.words((await place.run([given]))[0])
-
-
-class _Meeting:
-    """Holds every act back until all are there, so that they really overlap."""
-
-    def __init__(self, count: int) -> None:
-        self.count, self.missed = count, False
-        self._all = anyio.Event()
-
-    def wrap(self, tool: Tool[Any, Any], execute: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
-        async def together(args: Any, ctx: Context) -> Any:
-            self.count -= 1
-            if not self.count:
-                self._all.set()
-            with anyio.move_on_after(IN_TIME) as scope:
-                await self._all.wait()
-            self.missed = self.missed or scope.cancelled_caught
-            return await execute(args, ctx)
-
-        return together

@@ -1,59 +1,42 @@
-"""Where the kit runs a tool: a sample tree, a board with nothing else on it, and somebody who approves."""
+"""Where the kit runs a tool: a sample tree, a session with a played model, and somebody who approves."""
 
 from __future__ import annotations
 
 import os
+import re
 import tempfile
-import threading
-import time
-from collections.abc import Awaitable, Callable, Generator, Iterable, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
-from typing import Any, TypeVar
-
-import anyio
+from typing import Any, TypeAlias
 
 from pegboard.board import Board
 from pegboard.calls import Allow, Block, Call, Result
 from pegboard.context import Context
-from pegboard.contract import Facts, Tool
+from pegboard.contract import Tool
 from pegboard.errors import ToolError
 from pegboard.execution.bound import BoundHooks, settled
 from pegboard.execution.dispatch import Ready, runner
 from pegboard.execution.scheduler import run_calls
-from pegboard.inputs import Input, validate
+from pegboard.plugins import index
+from pegboard.session.loop import Session
+from pegboard.session.replay import ReplayProvider
 from pegboard.settings import load
 from pegboard.testing.answers import Answers
-from pegboard.testing.trees import Snapshot, plant, snapshot
+from pegboard.testing.trees import plant
 
-TICK = 0.01
-T = TypeVar("T")
-Wrap = Callable[[Tool[Any, Any], Callable[..., Awaitable[Any]]], Callable[..., Awaitable[Any]]]
+ANSWER = "Done."
+"""What the played model says to whoever asks it: a tool with a question, or a sub-agent."""
+MOST_ANSWERS = 200
+OWN = re.compile(r"(?<![0-9A-Za-z])[0-9a-f]{6,}(?![0-9A-Za-z])|\d+(\.\d+)?(?= ?(ms|s)\b)")
+"""Ids and times: they differ from call to call, whatever runs beside it."""
 
-
-@dataclass(frozen=True, slots=True)
-class Ran:
-    """One call and everything that could be seen of it."""
-
-    given: dict[str, Any]
-    facts: Facts
-    result: Result
-    returned: list[Any]
-    """What the act returned; empty if it raised or was never reached."""
-    args_changed: bool
-    acted: bool
-    before: Snapshot
-    after: Snapshot
-    folder: Path
-    seconds: float
-    stall: float
-    """The longest time in seconds in which the event loop could do nothing else."""
-
-    @property
-    def words(self) -> str:
-        """What the model reads, wherever the tree was."""
-        return words(self.result, self.folder)
+Execute = Callable[..., Awaitable[Any]]
+Wrap = Callable[[Tool[Any, Any], Execute], Execute]
+Example: TypeAlias = dict[str, Any] | Callable[[Context], dict[str, Any] | Awaitable[dict[str, Any]]]
+"""An input, or a function that makes what the call needs in a session and returns the input."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,24 +48,19 @@ class Case:
 
 
 class Stand:
-    """One board with one tool, in a fresh sample tree. It is what a turn needs of a board."""
+    """One tool in an open session, in a fresh sample tree. It is what a turn needs of a board."""
 
-    def __init__(self, case: Case, folder: Path, wrap: Wrap | None = None) -> None:
-        tool = case.tool
-        self.tool, self.folder = tool, plant(folder / "work")
-        answers = Answers()
-        answers.decision = Allow("Approved by the kit.", layer="ask")
-        env = {"HOME": str(folder / "home"), "PATH": os.environ.get("PATH", "")}
-        settings = load(self.folder, env, case.settings, managed=str(folder / "managed"))
-        self._board = Board(settings, [], plugins=[answers], env=env)
-        self.hooks: BoundHooks = self._board.hooks
+    def __init__(self, tool: Tool[Any, Any], session: Session, wrap: Wrap | None = None) -> None:
+        self.tool, self._session = tool, session
+        self.folder = Path(session.board.settings.cwd)
+        self.hooks: BoundHooks = session.board.hooks
         execute = runner(tool, self.hooks.wrap_execute)
         self._ready = Ready(tool, "the tool under test", wrap(tool, execute) if wrap else execute)
 
     @property
     def ctx(self) -> Context:
-        """A context in the tree."""
-        return self._board.context()
+        """The session's context: with files, processes, background work, a model and sub-agents."""
+        return self._session.ctx
 
     def find(self, name: str) -> Ready:
         """The tool under test; there is no other."""
@@ -91,12 +69,16 @@ class Stand:
         return self._ready
 
     def equip(self, ctx: Context) -> Context:
-        """No plugin surrounds processes here."""
-        return ctx
+        """As a real board does it."""
+        return self._session.board.equip(ctx)
 
     async def fit(self, tool: Tool[Any, Any], blocks: tuple[Block, ...], call: Call) -> tuple[Block, ...]:
         """As a real board does it."""
-        return await self._board.fit(tool, blocks, call)
+        return await self._session.board.fit(tool, blocks, call)
+
+    async def input(self, example: Example) -> dict[str, Any]:
+        """The input itself; what it needs is made in this session."""
+        return dict(await settled(example(self.ctx))) if callable(example) else example
 
     async def run(self, inputs: Iterable[dict[str, Any]], **options: Any) -> list[Result]:
         """The calls of one turn."""
@@ -110,116 +92,40 @@ class Stand:
 
 
 def words(result: Result, folder: Path) -> str:
-    """The text of a result without the name of the temporary folder."""
-    return result.text.replace(str(folder), "{cwd}")
+    """The text of a result without the name of the temporary folder, private files of the session, ids and times."""
+    text = result.text.replace(str(folder), "{cwd}")
+    return OWN.sub("*", re.sub(rf"{re.escape(str(folder.parent))}/[^\s:;,)]*", "{private}", text))
 
 
-@contextmanager
-def stand(case: Case, wrap: Wrap | None = None) -> Generator[Stand, None, None]:
-    """A stand in a folder that is removed afterwards."""
+@asynccontextmanager
+async def stand(case: Case, wrap: Wrap | None = None) -> AsyncGenerator[Stand, None]:
+    """A stand in a folder that is removed afterwards, when all that the tool started has ended."""
     with tempfile.TemporaryDirectory(prefix="pegboard-contract-", ignore_cleanup_errors=True) as folder:
-        yield Stand(case, Path(folder).resolve(), wrap)
+        script = ReplayProvider([{"content": [{"type": "text", "text": ANSWER}]}] * MOST_ANSWERS, "the kit's script")
+        async with Session(_board(case, Path(folder)), script, model="scripted") as session:
+            yield Stand(case.tool, session, wrap)
 
 
-class Act:
-    """Surrounds the act of one call to see whether it began, what it returned and whether it changed its input."""
-
-    def __init__(self) -> None:
-        self.began = anyio.Event()
-        self.returned: list[Any] = []
-        self.args_changed = False
-
-    def wrap(self, tool: Tool[Any, Any], execute: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
-        """Take note and let it run."""
-
-        async def watched(args: Input, ctx: Context) -> Any:
-            before = args.model_copy(deep=True)
-            self.began.set()
-            try:
-                value = await execute(args, ctx)
-            finally:
-                self.args_changed = args != before
-            self.returned.append(value)
-            return value
-
-        return watched
+def _board(case: Case, folder: Path) -> Board:
+    """A board with the tool's own plugin on it, if it is installed; whoever asks is told yes."""
+    folder, answers = folder.resolve(), Answers()
+    answers.decision = Allow("Approved by the kit.", layer="ask")
+    env = {"HOME": str(folder / "home"), "PATH": os.environ.get("PATH", "")}
+    settings = load(plant(folder / "work"), env, case.settings, managed=str(folder / "managed"))
+    return Board(settings, _own_plugins(package_of(case.tool)), plugins=[answers], env=env)
 
 
-async def watch(case: Case, given: dict[str, Any]) -> Ran:
-    """Run one call in a tree of its own and look at everything."""
-    act, tool = Act(), case.tool
-    with stand(case, act.wrap) as place:
-        args, _ = validate(tool.name, tool.input, given)
-        facts: Facts = await settled(tool.facts(args, place.ctx))
-        before = snapshot(place.folder)
-        beat, began = _Heartbeat(), time.perf_counter()
-        results: list[Result] = []
-        async with anyio.create_task_group() as group:
-            group.start_soon(beat.run)
-            await anyio.sleep(TICK)
-            results += await place.run([given])
-            beat.stop()
-            group.cancel_scope.cancel()
-        return Ran(
-            given=given,
-            facts=facts,
-            result=results[0],
-            returned=act.returned,
-            args_changed=act.args_changed,
-            acted=act.began.is_set(),
-            before=before,
-            after=snapshot(place.folder),
-            folder=place.folder,
-            seconds=time.perf_counter() - began,
-            stall=beat.longest,
-        )
+def package_of(tool: Tool[Any, Any]) -> str:
+    """The package in which a tool is written."""
+    made: Any = getattr(tool, "__wrapped__", type(tool))
+    return str(made.__module__).partition(".")[0]
 
 
-class _Heartbeat:
-    """Notices when the event loop stands still."""
+@cache
+def _own_plugins(package: str) -> list[dict[str, Any]]:
+    """The installed plugins of a package: a tool may rely on what its own plugin brings besides, and on no other."""
 
-    def __init__(self) -> None:
-        self.longest, self._last = 0.0, time.perf_counter()
+    def is_own(plugin: dict[str, Any]) -> bool:
+        return str(plugin["value"]).partition(":")[0].partition(".")[0] == package
 
-    async def run(self) -> None:
-        """Beat until cancelled."""
-        while True:
-            await anyio.sleep(TICK)
-            self.stop()
-
-    def stop(self) -> None:
-        """Count the time since the last beat."""
-        now = time.perf_counter()
-        self.longest, self._last = max(self.longest, now - self._last - TICK), now
-
-
-class TookTooLongError(Exception):
-    """The tool did not come to an end in the time that it was given."""
-
-
-def within(seconds: float, function: Callable[..., Awaitable[T]], *args: Any) -> T:
-    """Run an async function in a thread of its own: a tool that never ends must not stop the tests."""
-    ended: list[T] = []
-    failed: list[BaseException] = []
-
-    def run() -> None:
-        try:
-            ended.append(anyio.run(function, *args))
-        except BaseException as error:
-            failed.append(error)
-
-    thread = threading.Thread(target=run, daemon=True)
-    thread.start()
-    thread.join(seconds)
-    if thread.is_alive():
-        raise TookTooLongError
-    if failed:
-        raise failed[0]
-    return ended[0]
-
-
-def inside(facts: Facts, folder: Path) -> bool:
-    """Whether a call with these facts stays in the tree, so that it may be run with invented input."""
-    touched: Sequence[Path] = (*facts.reads, *facts.writes, *facts.deletes)
-    at_home = all(Path(os.path.realpath(path)).is_relative_to(folder) for path in touched)
-    return at_home and not facts.open_world and not facts.destructive
+    return [plugin for plugin in index.load(is_own, {})["plugins"] if is_own(plugin)]

@@ -10,8 +10,10 @@ from typing import Any
 
 from pegboard.contract import Tool
 from pegboard.testing import acts, promises
-from pegboard.testing.bench import TookTooLongError
+from pegboard.testing.bench import Example
+from pegboard.testing.overlap import concurrency
 from pegboard.testing.subject import PATIENCE, BrokenPromiseError, Subject
+from pegboard.testing.watching import TookTooLongError
 
 PROMISES: dict[str, Callable[[Subject], None]] = {
     "prompt": promises.prompt,
@@ -31,7 +33,7 @@ PROMISES: dict[str, Callable[[Subject], None]] = {
     "event-loop": acts.event_loop,
     "cancellation": acts.cancellation,
     "timeout": acts.timeout,
-    "concurrency": acts.concurrency,
+    "concurrency": concurrency,
 }
 """In the order in which they are checked; the docstring of each check is the promise in words."""
 
@@ -66,7 +68,7 @@ def check(subject: Subject, name: str) -> Broken | None:
 
 
 def broken_promises(
-    tool: Tool[Any, Any], *, examples: Sequence[dict[str, Any]] = (), settings: Mapping[str, Any] | None = None
+    tool: Tool[Any, Any], *, examples: Sequence[Example] = (), settings: Mapping[str, Any] | None = None
 ) -> list[Broken]:
     """Check every promise and return those that are not kept."""
     subject = Subject(tool, examples, settings)
@@ -75,12 +77,14 @@ def broken_promises(
 
 
 def assert_contract(
-    tool: Tool[Any, Any], *, examples: Sequence[dict[str, Any]] = (), settings: Mapping[str, Any] | None = None
+    tool: Tool[Any, Any], *, examples: Sequence[Example] = (), settings: Mapping[str, Any] | None = None
 ) -> None:
     """Fail unless the tool keeps every promise. Call it from a plain `def` test.
 
     Inputs are invented from the schema. They are run only where the tool's facts say that a call stays in the
     temporary folder; a tool that reaches outside needs `examples`, inputs that are harmless to run there.
+    An example may also be a function that gets the context of a fresh session, makes what the call needs, such as a
+    background task, and returns the input.
     `settings` are those under which it runs, such as `{"permissions": {"allow": ["Fetch(domain:localhost)"]}}`.
     """
     __tracebackhide__ = True

@@ -10,11 +10,13 @@ from typing import Any
 from pegboard.contract import Facts
 from pegboard.errors import ToolError
 from pegboard.execution.bound import settled
-from pegboard.inputs import canonical, validate
+from pegboard.inputs import Input, canonical, validate
 from pegboard.testing import elsewhere
-from pegboard.testing.bench import stand, within
+from pegboard.testing.bench import Stand, stand
 from pegboard.testing.strategies import wrong_values
 from pegboard.testing.subject import PATIENCE, BrokenPromiseError, Subject
+from pegboard.testing.trees import changed, snapshot
+from pegboard.testing.watching import within
 
 SHORTEST_PROMPT = 15
 SECRET = re.compile(r"(^|_)(password|passwd|secret|token|api_?key|credentials?|private_?key)$", re.I)
@@ -33,7 +35,7 @@ def schema(subject: Subject) -> None:
     tool = subject.tool
     if json.loads(tool.definition_bytes) != tool.definition or canonical(tool.definition) != tool.definition_bytes:
         raise BrokenPromiseError("The definition does not survive being written as JSON and read again.")
-    for given in subject.examples:
+    for given in subject.given:
         _take(subject, given)
     if not subject.accepted:
         raise BrokenPromiseError(f"{_why_refused(subject)} Make the schema say what the input takes, or give examples.")
@@ -166,19 +168,33 @@ def facts(subject: Subject) -> None:
 
 
 async def _facts(subject: Subject) -> None:
-    tool = subject.tool
-    with stand(subject.case) as place:
+    refusal, told = "", 0
+    async with stand(subject.case) as place:
+        before = snapshot(place.folder)
         for given, args in subject.accepted:
-            try:
-                first = await settled(tool.facts(args, place.ctx))
-                second = await settled(tool.facts(args, place.ctx))
-            except ToolError:
-                continue  # A sentence for the model, before anybody is asked.
-            except Exception as error:
-                raise BrokenPromiseError(f"facts fails for {given!r}: {type(error).__name__}: {error}") from None
-            if not isinstance(first, Facts):
-                raise BrokenPromiseError(f"facts returns {type(first).__name__}. It must return Facts.")
+            first, second = [await _ask(subject, given, args, place) for _ in range(2)]
             if first != second:
                 raise BrokenPromiseError(f"facts answers {given!r} differently the second time.")
+            if isinstance(first, str):
+                refusal = refusal or first
+                continue
+            told += 1
             if first.destructive and first.read_only:
                 raise BrokenPromiseError(f"facts says of {given!r} that it is read-only and destructive at once.")
+        if touched := changed(before, snapshot(place.folder)):
+            raise BrokenPromiseError(f"facts changed {', '.join(touched)}. It must only say what a call would do.")
+    if refusal and not told:
+        raise BrokenPromiseError(f"facts refuses every input; the first with: {refusal}")
+
+
+async def _ask(subject: Subject, given: dict[str, Any], args: Input, place: Stand) -> Facts | str:
+    """The facts, or the sentence with which the call is refused before anybody is asked."""
+    try:
+        found: object = await settled(subject.tool.facts(args, place.ctx))
+    except ToolError as error:
+        return str(error)
+    except Exception as error:
+        raise BrokenPromiseError(f"facts fails for {given!r}: {type(error).__name__}: {error}") from None
+    if not isinstance(found, Facts):
+        raise BrokenPromiseError(f"facts returns {type(found).__name__}. It must return Facts.")
+    return found

@@ -10,8 +10,9 @@ from pegboard.contract import Facts, Tool
 from pegboard.errors import ToolError
 from pegboard.execution.bound import settled
 from pegboard.inputs import Input, validate
-from pegboard.testing.bench import Case, Ran, Stand, TookTooLongError, inside, stand, watch, within
+from pegboard.testing.bench import Case, Example, Stand, stand
 from pegboard.testing.strategies import invented
+from pegboard.testing.watching import Ran, TookTooLongError, inside, watch, within
 
 INVENTED = 40
 RUN = 6
@@ -28,14 +29,23 @@ class Subject:
     """A tool, the examples of its author, and inputs invented from its schema."""
 
     def __init__(
-        self, tool: Tool[Any, Any], examples: Sequence[dict[str, Any]] = (), settings: Mapping[str, Any] | None = None
+        self, tool: Tool[Any, Any], examples: Sequence[Example] = (), settings: Mapping[str, Any] | None = None
     ) -> None:
         self.tool, self.examples, self.case = tool, list(examples), Case(tool, settings or {})
 
     @cached_property
+    def given(self) -> list[dict[str, Any]]:
+        """The inputs that the examples come to."""
+        return within(PATIENCE, self._given) if self.examples else []
+
+    async def _given(self) -> list[dict[str, Any]]:
+        async with stand(self.case) as place:
+            return [await place.input(example) for example in self.examples]
+
+    @cached_property
     def inputs(self) -> list[dict[str, Any]]:
         """Examples first, then inventions; each fits the schema, which does not mean that the tool takes it."""
-        return self.examples + [given for given in invented(self.tool, INVENTED) if given not in self.examples]
+        return self.given + [made for made in invented(self.tool, INVENTED) if made not in self.given]
 
     @cached_property
     def accepted(self) -> list[tuple[dict[str, Any], Input]]:
@@ -54,7 +64,7 @@ class Subject:
     @cached_property
     def runs(self) -> list[Ran]:
         """What was seen when the tool ran. Invented input is run only where the facts say that it stays in the tree."""
-        chosen = self.examples + within(PATIENCE, self._harmless)
+        chosen: list[Example] = [*self.examples, *within(PATIENCE, self._harmless)]
         if not chosen:
             raise BrokenPromiseError(
                 f"{self.tool.name} was not run: its facts say that it reaches outside or is destructive, or nothing "
@@ -74,9 +84,9 @@ class Subject:
 
     async def _harmless(self) -> list[dict[str, Any]]:
         found: list[dict[str, Any]] = []
-        with stand(self.case) as place:
+        async with stand(self.case) as place:
             for given, args in self.accepted:
-                if given not in self.examples and await self._stays(args, place):
+                if given not in self.given and await self._stays(args, place):
                     found.append(given)
         return found[:RUN]
 
@@ -87,8 +97,8 @@ class Subject:
         except Exception:
             return False  # The promise about facts reports it.
 
-    async def _watch_all(self, chosen: list[dict[str, Any]]) -> list[Ran]:
-        return [await watch(self.case, given) for given in chosen]
+    async def _watch_all(self, chosen: list[Example]) -> list[Ran]:
+        return [await watch(self.case, example) for example in chosen]
 
     @property
     def acted(self) -> list[Ran]:

@@ -10,13 +10,19 @@ import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 
+from pegboard_authors.ending import UsageError
+
 EARLIEST = 315_532_800
-"""1 January 1980: no zip file can hold an earlier date."""
+LATEST = 4_354_819_199
+"""From 1 January 1980 to 31 December 2107: no zip file can hold another date."""
 
 
 def epoch() -> int:
     """The date of everything that is written: SOURCE_DATE_EPOCH, or the earliest there is."""
-    return max(EARLIEST, int(os.environ.get("SOURCE_DATE_EPOCH") or EARLIEST))
+    given = os.environ.get("SOURCE_DATE_EPOCH") or str(EARLIEST)
+    if not given.isdecimal() or int(given) > LATEST:
+        raise UsageError(f"SOURCE_DATE_EPOCH must be seconds since 1970, before the year 2108; it is {given!r}.")
+    return max(EARLIEST, int(given))
 
 
 def write_wheel(path: Path, info: str, files: Mapping[str, tuple[bytes, bool]]) -> Path:

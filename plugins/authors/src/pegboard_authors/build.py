@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import shutil
 import sys
 import tempfile
@@ -84,6 +85,8 @@ def _refuse_to_overwrite(output: Path, kind: str) -> None:
         )
     if kind == "shiv" and output.is_dir():
         raise UsageError(f"{output} is a folder. Give the name of a file, such as pegboard.pyz.")
+    if output.exists() and not output.is_file() and not output.is_dir():
+        raise UsageError(f"{output} is neither a file nor a folder.")
     if not output.absolute().parent.is_dir():
         raise UsageError(f"There is no folder {output.absolute().parent}.")
 
@@ -100,16 +103,28 @@ def make(choice: Choice, output: Path, kind: str) -> None:
         wheels = [wheel_of(dist, house) for dist in choice.distributions] + [features_wheel(choice, house)]
         if kind == "wheelhouse":
             write_requirements(wheels, house)
-            shutil.copytree(house, output, dirs_exist_ok=True)
+            _put(house, output)
             return
         unpack(sorted(wheels), site)
         made = Path(folder, "bundle.pyz")
         write_shiv(site, made)
-        shutil.move(made, output)
+        _put(made, output)
+
+
+def _put(made: Path, output: Path) -> None:
+    """Copy it beside its place and rename it: whoever looks sees the whole of it or nothing."""
+    beside = output.with_name(f".{output.name}.{os.getpid()}")
+    try:
+        shutil.copytree(made, beside) if made.is_dir() else shutil.copy2(made, beside)
+        beside.replace(output)
+    except OSError as error:
+        raise UsageError(f"{output} cannot be written: {error.strerror or error}.") from None
+    finally:
+        shutil.rmtree(beside, ignore_errors=True) if beside.is_dir() else beside.unlink(missing_ok=True)
 
 
 def _say(choice: Choice, output: Path, kind: str) -> None:
-    plugins = ", ".join(plugin["entry"] for plugin in choice.plugins)
+    plugins = ", ".join(sorted(plugin["entry"] for plugin in choice.plugins))
     sys.stdout.write(f"{output}: {plugins}; {len(choice.distributions)} distributions.\n")
     if kind == "shiv":
         sys.stdout.write(f"Try it: {output.absolute()} features\n")

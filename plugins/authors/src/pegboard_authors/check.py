@@ -84,10 +84,13 @@ def contract(dist: str, project: Path | None) -> list[Finding]:
 
 
 def _show(dist: str, findings: Sequence[Finding], costs: dict[str, float]) -> None:
-    for finding in findings:
-        sys.stdout.write(f"{finding.where}: {finding.message} [{finding.rule}]\n")
+    rules: dict[tuple[str, str], list[str]] = {}
+    for finding in findings:  # A tool that could not be run breaks many promises for one reason.
+        rules.setdefault((finding.where, finding.message), []).append(finding.rule)
+    for (where, message), names in rules.items():
+        sys.stdout.write(f"{where}: {message} [{', '.join(names)}]\n")
     imports = ", ".join(f"{entry} imports in {ms:.0f} ms" for entry, ms in costs.items())
-    outcome = f"{len(findings)} findings" if findings else "no findings"
+    outcome = "1 finding" if len(rules) == 1 else f"{len(rules) or 'no'} findings"
     sys.stdout.write(f"{dist}: {outcome}; {imports}.\n")
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args, get_origin
 
 from pegboard.contract import Tool
 from pegboard.errors import PluginError
@@ -64,7 +65,7 @@ def lint(dist: str, project: Path | None) -> tuple[list[Finding], dict[str, floa
     costs: dict[str, float] = {}
     for plugin in plugins_of(dist):
         findings += _metadata(plugin)
-        cost = cost_of(plugin["value"].partition(":")[0])
+        cost = cost_of(plugin["value"].partition(":")[0], HEAVY_MS)
         costs[plugin["entry"]] = cost.ms
         findings += _imports(plugin, cost)
         if plugin["scan"]:
@@ -114,15 +115,21 @@ def _docs(tool: Tool[Any, Any]) -> Iterator[Finding]:
     if len(tool.prompt.strip()) < SHORTEST_PROMPT:
         yield Finding("docs", tool.name, "The prompt is missing. Write a docstring that tells a model when to use it.")
     for name, field in tool.input.model_fields.items():
-        if not field.description:
-            yield Finding(
-                "docs", f"{tool.name}.{name}", "The field has no docstring. The model must guess what it means."
-            )
+        if not field.description and not _is_explained(tool.prompt, field.alias or name, field.annotation):
+            reason = "The field has no docstring, and the prompt does not name it. The model must guess what it means."
+            yield Finding("docs", f"{tool.name}.{name}", reason)
     if not tool.search_hint:
         yield Finding("docs", tool.name, "There is no search_hint. Give three to ten words by which it can be found.")
     if (size := len(tool.definition_bytes)) > LONGEST_DEFINITION:
         reason = f"The definition has {size} bytes, paid with every request; {LONGEST_DEFINITION} is the most."
         yield Finding("prompt-size", tool.name, reason)
+
+
+def _is_explained(prompt: str, name: str, annotation: object) -> bool:
+    """Every word is paid with each request, so the prompt may speak for a field, and a flag such as -i for itself."""
+    words = set(re.findall(r"[\w-]+", prompt))
+    choices = get_args(annotation) if get_origin(annotation) is Literal else ()
+    return name in words or re.fullmatch(r"-\w", name) is not None or (bool(choices) and words.issuperset(choices))
 
 
 def _defaults(tool: Tool[Any, Any]) -> Iterator[Finding]:

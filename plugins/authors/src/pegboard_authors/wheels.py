@@ -33,14 +33,15 @@ def editable_root(dist: Distribution) -> Path | None:
 def _build(project: Path, folder: Path) -> Path:
     """Build with the project's own build system, from what is installed here."""
     # Imported here because only editable installs need it.
-    from build import BuildException, ProjectBuilder
+    from build import BuildBackendException, BuildException, ProjectBuilder
     from pyproject_hooks import quiet_subprocess_runner
 
     os.environ.setdefault("SOURCE_DATE_EPOCH", str(epoch()))
     try:
         return Path(ProjectBuilder(project, runner=quiet_subprocess_runner).build("wheel", folder))
-    except BuildException as error:
-        raise UsageError(f"{project} cannot be built: {error}. Install its build requirements.") from None
+    except (BuildException, BuildBackendException) as error:
+        reason = str(error).rstrip(".")
+        raise UsageError(f"{project} cannot be built: {reason}. Install its build requirements.") from None
 
 
 def _repack(dist: Distribution, folder: Path) -> Path:

@@ -1,0 +1,126 @@
+"""The commands on every page but the tutorial, typed into a shell in a small project."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from .pages import Step, blocks, install_word_count, play, steps
+from .venvs import REPOSITORY
+
+PAGES = [
+    page
+    for page in sorted(
+        [
+            *REPOSITORY.glob("*.md"),
+            *REPOSITORY.glob("docs/**/*.md"),
+            *REPOSITORY.glob("plugins/*/README.md"),
+            REPOSITORY / "tool-template/README.md",
+        ]
+    )
+    if steps(page) and page.parent.name != "tutorial"
+]
+NOT_TYPED = {
+    r"python3 -m pip install -q --upgrade --target \.uv uv && .*": "it sets up a whole checkout; .ci/run does that",
+    r"pip install [a-z -]+": "it asks an index; the names are compared with the projects here instead",
+    r"pegboard run (--permission-mode auto )?\"[^\"]+\"( +# needs ANTHROPIC_API_KEY)?": "it asks a real model",
+    r"pip install -e \./acme-word-count": "it builds; the tutorial does that, and here the tool is put in place before",
+    r"export ANTHROPIC_API_KEY=…": "nobody's key",
+    r"pegboard call WebFetch url=https://example\.com/": "it needs the internet",
+}
+CODES = {
+    'pegboard why Bash command="git push origin main"': 3,
+    'pegboard call Edit file_path=app.py old_string="x = 1" new_string="x = 2"': 3,
+}
+"""Commands that end otherwise than well, because a rule says no or nobody is there to say yes."""
+
+
+def reason_not_to_type(command: str) -> str | None:
+    return next((reason for pattern, reason in NOT_TYPED.items() if re.fullmatch(pattern, command)), None)
+
+
+def settings_of_the_page(page: Path, project: Path) -> None:
+    (project / ".pegboard").mkdir()
+    (project / ".pegboard/settings.json").write_text(blocks(page, "json")[0])
+
+
+def script_of_the_page(page: Path, project: Path) -> None:
+    (project / "script.jsonl").write_text(blocks(page, "json")[0])
+
+
+def a_test_that_calls_a_tool(page: Path, project: Path) -> None:
+    (project / "tests").mkdir()
+    (project / "tests/test_it.py").write_text(
+        "def test_it(call_tool):\n    assert call_tool('Glob', pattern='*').text\n"
+    )
+
+
+def an_environment_of_its_own(page: Path, project: Path) -> None:
+    subprocess.run([sys.executable, "-m", "venv", project.parent / "venv"], check=True)
+
+
+def an_installed_tool(page: Path, project: Path) -> None:
+    """What `pegboard new` makes, where the shell's Python finds it."""
+    install_word_count(project.parent / "site")
+
+
+PREPARED: dict[str, Callable[[Path, Path], None]] = {
+    "docs/how-to/build-a-restricted-bundle.md": an_environment_of_its_own,
+    "docs/how-to/play-a-script.md": script_of_the_page,
+    "docs/how-to/test-a-tool.md": a_test_that_calls_a_tool,
+    "docs/how-to/write-a-permission-rule.md": settings_of_the_page,
+    "plugins/authors/README.md": an_installed_tool,
+}
+
+
+def make_project(folder: Path) -> None:
+    """A repository with something to read, find and change."""
+    folder.mkdir()
+    for name in ("README.md", "LICENSE"):
+        (folder / name).write_text((REPOSITORY / name).read_text())
+    (folder / "a.txt").write_text("one\n")
+    (folder / "app.py").write_text("x = 1  # TODO: say what it is\n")
+    git = ["git", "-c", "user.name=A", "-c", "user.email=a@example.org", "-C", str(folder)]
+    for words in (["init", "-q"], ["add", "."], ["commit", "-q", "-m", "Start"]):
+        subprocess.run([*git, *words], check=True)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(REPOSITORY)))
+def test_every_command_of_a_page_works_as_shown(page: Path, tmp_path: Path) -> None:
+    project = tmp_path / "project"
+    make_project(project)
+    PREPARED.get(str(page.relative_to(REPOSITORY)), lambda page, project: None)(page, project)
+    programs = [tmp_path / "venv/bin", Path(sys.executable).parent, Path(sys.base_prefix, "bin")]
+    env = {
+        "PATH": os.pathsep.join([*map(str, programs), "/usr/bin", "/bin"]),
+        "HOME": str(tmp_path / "home"),
+        "LANG": "C.UTF-8",
+        "PYTHONPATH": str(tmp_path / "site"),
+    }
+    (tmp_path / "home").mkdir()
+    play([step for step in steps(page) if not reason_not_to_type(step.command)], env, project, CODES)
+
+
+def all_steps() -> list[Step]:
+    return [step for page in PAGES for step in steps(page)]
+
+
+def test_what_is_not_typed_or_fails_is_still_on_a_page() -> None:
+    commands = {step.command for step in all_steps()}
+    assert commands >= CODES.keys()
+    assert not [pattern for pattern in NOT_TYPED if not any(re.fullmatch(pattern, command) for command in commands)]
+
+
+def test_every_distribution_to_install_is_one_of_ours() -> None:
+    projects = [*REPOSITORY.glob("plugins/*/pyproject.toml"), REPOSITORY / "core/pyproject.toml"]
+    ours = {tomllib.loads(project.read_text())["project"]["name"] for project in projects}
+    lines = [step.command for step in all_steps() if step.command.startswith("pip install pegboard")]
+    assert len(lines) >= 10
+    assert {name for line in lines for name in line.split()[2:]} <= ours
