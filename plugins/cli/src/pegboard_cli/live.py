@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from types import TracebackType
 from typing import Any, Self
@@ -32,7 +31,7 @@ class LiveView(View):
 
     def __init__(self) -> None:
         super().__init__()
-        self.console = Console(highlight=False)
+        self.console = Console(file=self.out, highlight=False)
         self.running: dict[str, Running] = {}
         self.writing = ""
         self.live = Live(get_renderable=self._below, console=self.console, refresh_per_second=8, transient=True)
@@ -100,8 +99,8 @@ class LiveView(View):
 
     def show_prompt(self) -> None:
         """Say that it is the person's turn."""
-        sys.stdout.write("\x1b[1m>\x1b[0m ")
-        sys.stdout.flush()
+        self.out.write("\x1b[1m>\x1b[0m ")
+        self.out.flush()
 
     def _lift(self) -> None:
         if self.writing:

@@ -22,6 +22,8 @@ class View:
         self.began = time.monotonic()
         self.inputs: dict[str, str] = {}
         self.agents = AgentTree()
+        # Taken now: inside a call `sys.stdout` belongs to the tool, and a sub-agent's events come from inside one.
+        self.out = sys.stdout
         self._midline = False
 
     def __enter__(self) -> Self:
@@ -47,8 +49,8 @@ class View:
 
     def on_text_written(self, text: str) -> None:
         """The model writes."""
-        sys.stdout.write(printable(text))
-        sys.stdout.flush()
+        self.out.write(printable(text))
+        self.out.flush()
         self._midline = not text.endswith("\n")
 
     def on_message_finished(self, **data: Any) -> None:
@@ -115,8 +117,8 @@ class View:
 
     def _end_line(self) -> None:
         if self._midline:
-            sys.stdout.write("\n")
-            sys.stdout.flush()
+            self.out.write("\n")
+            self.out.flush()
             self._midline = False
 
 
@@ -131,8 +133,8 @@ class StreamJsonView(View):
     def line(self, kind: str, **data: Any) -> None:
         """One line."""
         entry = {"type": kind, "t": round(time.monotonic() - self.began, 6), **data}
-        sys.stdout.write(json.dumps(entry, ensure_ascii=False, default=str) + "\n")
-        sys.stdout.flush()
+        self.out.write(json.dumps(entry, ensure_ascii=False, default=str) + "\n")
+        self.out.flush()
 
     def finish(self, outcome: Outcome, session: Session) -> None:
         """The last line of a prompt."""
@@ -153,7 +155,7 @@ class JsonView(View):
 
     def finish(self, outcome: Outcome, session: Session) -> None:
         """The object."""
-        sys.stdout.write(json.dumps(result_data(outcome, session), ensure_ascii=False, indent=1) + "\n")
+        self.out.write(json.dumps(result_data(outcome, session), ensure_ascii=False, indent=1) + "\n")
 
 
 def result_data(outcome: Outcome, session: Session) -> dict[str, Any]:
