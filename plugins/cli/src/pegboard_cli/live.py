@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Generator
+from contextlib import contextmanager
 from types import TracebackType
 from typing import Any, Self
 
@@ -34,7 +36,10 @@ class LiveView(View):
         self.console = Console(file=self.out, highlight=False)
         self.running: dict[str, Running] = {}
         self.writing = ""
-        self.live = Live(get_renderable=self._below, console=self.console, refresh_per_second=8, transient=True)
+        self.live = self._new_live()
+
+    def _new_live(self) -> Live:
+        return Live(get_renderable=self._below, console=self.console, refresh_per_second=8, transient=True)
 
     def __enter__(self) -> Self:
         self.live.start()
@@ -87,15 +92,32 @@ class LiveView(View):
 
     def say_of_agent(self, line: str) -> None:
         """A line about what a sub-agent does; what it does now stands below."""
+        if self._prompting:
+            self.console.print()
         self.console.print(Text(visible(line), style="dim"))
+        if self._prompting:
+            self.show_prompt()
 
-    def pause(self) -> None:
-        """Make room for a question."""
+    @contextmanager
+    def prompt(self) -> Generator[None, None, None]:
+        """Wait for a prompt, with nothing moving below it."""
+        with self._still(), super().prompt():
+            yield
+
+    @contextmanager
+    def question(self) -> Generator[None, None, None]:
+        """Make room for a question, with nothing moving below it."""
+        with self._still(), super().question():
+            yield
+
+    @contextmanager
+    def _still(self) -> Generator[None, None, None]:
         self.live.stop()
-
-    def resume(self) -> None:
-        """The question is answered."""
-        self.live.start()
+        try:
+            yield
+        finally:
+            self.live = self._new_live()  # The old one would wipe as many lines of the talk as it last had itself.
+            self.live.start()
 
     def show_prompt(self) -> None:
         """Say that it is the person's turn."""
