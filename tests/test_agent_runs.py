@@ -56,7 +56,7 @@ async def test_resume_of_nobody_and_of_a_running_agent(tmp_path, watching):
     _, session = await play(board, *script)
     running, nobody = results_of(session, 4)
     assert "The agent 'busy' is still running. Agents at work: agent busy (agent-" in running
-    assert "There is no agent 'no'. The agents of this session: agent busy (agent-" in nobody
+    assert "You have started no agent 'no'. Your agents: agent busy (agent-" in nobody
 
 
 async def test_a_background_agent_is_announced_once(tmp_path, watching):
@@ -93,7 +93,7 @@ async def test_closing_the_session_ends_background_agents(tmp_path, watching):
     script = [turn(agent(name="b", run_in_background=True)), turn(text("Done.")), of("b", use("Hang"))]
     with anyio.fail_after(10):
         await play(board, *script)
-    assert [data["state"] for data in watching.of("agent_finished")] in ([], ["stopped"])
+    assert [data["state"] for data in watching.of("agent_finished")] in ([], ["interrupted"])
 
 
 async def test_limits_return_what_exists(tmp_path, watching):

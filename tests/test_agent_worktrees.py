@@ -178,7 +178,8 @@ async def test_a_link_in_place_of_the_folder_is_refused(repository, watching, tm
     assert list((tmp_path / "elsewhere/worktrees").iterdir()) == []
 
 
-NAP = "31.4159"
+NAP = f"31.{os.getpid()}"
+"""Of this process: others run the same test at the same time."""
 
 
 def naps():

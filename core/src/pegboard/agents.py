@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol, Self
 
+from pegboard.services import Task
+
 
 @dataclass(frozen=True, slots=True)
 class AgentDefinition:
@@ -42,10 +44,8 @@ class ChildRequest:
     """Narrows the tools of the definition further."""
     disallowed_tools: tuple[str, ...] = ()
     max_turns: int | None = None
-    token_budget: int | None = None
     cwd: Path | None = None
     """A folder inside the parent's working directories."""
-    is_background: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,10 +54,10 @@ class ChildOutcome:
 
     text: str
     stopped_by: str
-    """As for a session, or `timeout` or `token_budget`."""
+    """As for a session, or `timeout`."""
     turns: int
     usage: Mapping[str, Any] = field(default_factory=dict)
-    """Requests, tokens by kind and tools, sub-agents of its own included."""
+    """Requests, tokens by kind, costs and tools, sub-agents of its own included."""
     tool_calls: int = 0
     ms: float = 0.0
 
@@ -70,7 +70,9 @@ class ChildState:
     kind: str
     name: str
     state: str
-    """`ready`, `running`, `done`, `failed` or `stopped`."""
+    """`ready`, `running`, `done`, `failed`, `stopped` by a person, or `interrupted` with its call or its session."""
+    workspace: Path | None = None
+    """The folder that was made for it."""
 
 
 Listener = Callable[[str, Mapping[str, Any]], None]
@@ -95,6 +97,16 @@ class Child(Protocol):
         ...
 
     @property
+    def state(self) -> str:
+        """How far it is, in the words of `ChildState`."""
+        ...
+
+    @property
+    def workspace(self) -> Path | None:
+        """The folder that was made for its last run, whether or not it is still there."""
+        ...
+
+    @property
     def warnings(self) -> Sequence[str]:
         """What is not as it was asked for, as sentences."""
         ...
@@ -106,11 +118,13 @@ class Child(Protocol):
         workspace: Path | None = None,
         seconds: float | None = None,
         on_event: Listener | None = None,
+        task: Task | None = None,
     ) -> ChildOutcome:
         """Answer a prompt; a second run goes on with the conversation of the first.
 
         After `seconds` it is stopped, and what exists is handed back. A `workspace` is a folder made for the agent: its
-        working directory, and the place its rules start from.
+        working directory, and the place its rules start from. The `task` is the work in the background that this run
+        is, if any.
         """
         ...
 
@@ -139,7 +153,10 @@ class Agents(Protocol):
         ...
 
     def resume(self, wanted: str) -> Child:
-        """An agent of this session that has ended, by id or name, with its history, tools and model."""
+        """An agent that the calling one or its agents have started, by id or name, with its history, tools and model.
+
+        It must have ended, if need be in an earlier process of this session.
+        """
         ...
 
     def announce(self, words: str) -> None:

@@ -93,7 +93,7 @@ class ProviderError(PegboardError):
 
     `retryable` says whether the same request may succeed later, `retry_after` how many seconds the provider asked us to
     wait. `kind` is one of `authentication`, `rate_limit`, `overloaded`, `server`, `connection`, `context_overflow`,
-    `invalid_request`, `script`.
+    `invalid_request`, `script`, `price`.
     """
 
     def __init__(

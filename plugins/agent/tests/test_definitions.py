@@ -1,5 +1,7 @@
 """Definition files: what is read, what is reported with file and line, and what a repository may not do."""
 
+import os
+
 import pytest
 
 from pegboard import AgentDefinition
@@ -79,6 +81,12 @@ def test_every_field_is_read(project, read):
     )
 
 
+def _bomb():
+    """Nine levels of nine: four hundred million names, if anybody took it at its word."""
+    levels = "".join(f"{b}: &{b} [{', '.join([f'*{a}'] * 9)}]\n" for a, b in zip("abcdefgh", "bcdefghi", strict=True))
+    return f"---\nname: a\ndescription: b\na: &a [x]\n{levels}tools: *i\n---\n"
+
+
 BROKEN = {
     "colon": ("---\nname: a\ndescription: use it: now\n---\n", 3, "This is not valid YAML"),
     "tab": ("---\nname: a\n\tdescription: b\n---\n", 3, "This is not valid YAML"),
@@ -97,7 +105,18 @@ BROKEN = {
     "twice": ("---\nname: a\ndescription: b\nname: c\n---\n", 4, "The field 'name' stands twice"),
     "not-utf8": (b"---\nname: a\ndescription: \xff\n---\n", 3, "This is not UTF-8 text"),
     "too-large": (b"---\n" + b"x" * 300_000, 1, "larger than"),
-    "python": ("---\nname: !!python/object/apply:os.getcwd []\ndescription: b\n---\n", 2, "This is not valid YAML"),
+    "python": ("---\nname: !!python/object/apply:os.getcwd []\ndescription: b\n---\n", 2, "name must be text, got []"),
+    "alias": (_bomb(), 5, "An alias such as *name is not read here"),
+    "merge": ("---\nname: a\nx: &x {k: 1}\ny: {<<: [*x, *x]}\n---\n", 4, "An alias such as *name is not read here"),
+    "huge-number": (f"---\nname: a\ndescription: b\nmaxTurns: {'9' * 5000}\n---\n", 4, "maxTurns must be a whole"),
+    "no-date": ("---\nname: a\ndescription: b\nmaxTurns: 2024-99-99\n---\n", 4, "got '2024-99-99'"),
+    "surrogate": ('---\nname: a\ndescription: "\\ud800"\n---\n', 3, "description holds the character U+D800"),
+    "escape": ('---\nname: a\ndescription: "\\x1b[2J"\n---\n', 3, "description holds the character U+001B"),
+    "direction": ("---\nname: a\ndescription: b\u202ec\n---\n", 3, "description holds the character U+202E"),
+    "nul": ("---\nname: a\ndescription: b\0c\n---\n", 3, "special characters are not allowed"),
+    "long-head": (f"---\nname: a\ndescription: b\ntools: {',' * 100_000}\n---\n", 2, "more than 16000 characters"),
+    "deep": (f"---\nname: a\ndescription: b\ntools: {'[' * 7000}\n---\n", 2, "nested too deeply"),
+    "list-key": ("---\n? [a]\n: b\nname: a\n---\n", 2, "Expected the name of a field before the colon"),
 }
 
 
@@ -180,3 +199,58 @@ def test_unknown_tools_and_circles_are_found(project, read):
         f"{third}:5: disallowedTools of c: there is no tool 'Nope'.",
         f"{first}:4: These agents start each other in a circle: a → b → a. Only the depth limit would end it.",
     ]
+
+
+def test_what_is_no_file_is_named_and_opens_nothing(project, read):
+    folder = put(project, "a.md", "---\ndescription: d\n---\n").parent
+    (folder / "dir.md").mkdir()
+    os.mkfifo(folder / "pipe.md")
+    before = len(os.listdir("/proc/self/fd"))
+    assert read().problems == [f"{folder}/{name}.md:1: This is not a file." for name in ("dir", "pipe")]
+    assert len(os.listdir("/proc/self/fd")) == before
+
+
+def test_a_file_that_changes_is_read_again(project, read):
+    path = put(project, "a.md", "---\ndescription: one\n---\n")
+    assert read().kinds["a"].description == "one"
+    path.write_text("---\ndescription: two\n---\n")
+    assert read().kinds["a"].description == "two"
+
+
+def test_more_files_than_are_read_are_said(project, read):
+    for number in range(503):
+        last = put(project, f"a{number:03}.md", "---\ndescription: d\n---\n")
+    found = read()
+    assert len(found.kinds) == 500 + len(REGISTERED)
+    [problem] = found.problems
+    assert problem.startswith(f"{last.with_name('a500.md')}:1: This folder has 503 definitions;")
+
+
+def test_agents_that_all_start_each_other_are_told_of_in_no_time(project, read):
+    names = [f"a{number}" for number in range(60)]
+    for name in names:
+        put(project, f"{name}.md", f"---\ndescription: d\ntools: Agent({', '.join(set(names) - {name})})\n---\n")
+    circles = [problem for problem in read().check({"Agent"}) if "in a circle" in problem]
+    assert len(circles) == 59
+    assert "a0 → a1 → a0" in circles[0]
+
+
+def test_an_agent_that_starts_itself_is_a_circle(project, read):
+    path = put(project, "a.md", "---\ndescription: d\ntools: Task(a)\n---\n")
+    [problem] = read().check({"Agent", "Task"})
+    assert problem.startswith(f"{path}:3: These agents start each other in a circle: a → a.")
+
+
+@pytest.mark.parametrize(
+    ("words", "names"),
+    [
+        ("Read,Grep", ("Read", "Grep")),
+        ("Read, Agent(a, b), Grep,", ("Read", "Agent(a, b)", "Grep")),
+        ("Agent(a", ("Agent(a",)),
+        (") , Read", (")", "Read")),
+        ("''", ()),
+    ],
+)
+def test_a_list_of_tools_is_split_at_commas_outside_of_parentheses(project, read, words, names):
+    put(project, "a.md", f"---\ndescription: d\ntools: {words}\n---\n")
+    assert read().kinds["a"].tools == names

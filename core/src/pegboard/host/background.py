@@ -26,9 +26,14 @@ log = logging.getLogger("pegboard")
 class LocalBackground:
     """Background work on the host's event loop. Use it inside `async with`: on leaving, all work is stopped."""
 
-    def __init__(self, on_end: Callable[[Task], None] | None = None) -> None:
-        """Tell `on_end` about each piece of work once, when it has ended, however it ended."""
-        self._on_end = on_end
+    def __init__(
+        self, on_end: Callable[[Task], None] | None = None, on_stop: Callable[[Task], None] | None = None
+    ) -> None:
+        """Tell `on_end` about each piece of work once, when it has ended, however it ended.
+
+        `on_stop` hears first of work that somebody stops, as opposed to work that ends with the session.
+        """
+        self._on_end, self._on_stop = on_end, on_stop
         self._jobs: dict[str, _Job] = {}
         self._group: TaskGroup | None = None
         self._thread = 0
@@ -69,6 +74,11 @@ class LocalBackground:
             except Exception:
                 log.exception("a listener to the end of background work failed")
 
+    def remember(self, task: Task) -> None:
+        """List work of an earlier process that has ended, so that its output can still be read."""
+        self._jobs[task.id] = job = _Job(task)
+        job.ended.set()
+
     def tasks(self) -> list[Task]:
         """All work of this session, newest last."""
         return [job.task for job in self._jobs.values()]
@@ -104,6 +114,8 @@ class LocalBackground:
     async def stop(self, task_id: str) -> Task:
         """Cancel the work and wait for it to end. Work that has ended stays as it is."""
         job = self._find(task_id)
+        if self._on_stop and job.task.state == "running":
+            self._on_stop(job.task)
         job.scope.cancel()
         await job.ended.wait()
         return job.task

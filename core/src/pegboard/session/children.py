@@ -12,12 +12,17 @@ from typing import TYPE_CHECKING, Any
 from pegboard.agents import AgentDefinition, ChildRequest, ChildState
 from pegboard.context import Agent, Context
 from pegboard.errors import ToolError
+from pegboard.host.background import LocalBackground
 from pegboard.permission.compiled import Compiled
 from pegboard.permission.modes import ALIASES, effective
 from pegboard.pool.entries import Pool
 from pegboard.pool.filters import Choice, child_pool, fetched, unresolved
+from pegboard.services import Task
+from pegboard.session.account import no_price
 from pegboard.session.member import Member
-from pegboard.session.restricted import AgentBoard
+from pegboard.session.prices import price_of
+from pegboard.session.records import Record, last_place, recorded
+from pegboard.session.restricted import AgentBoard, AnyBoard
 from pegboard.settings import Settings
 
 if TYPE_CHECKING:
@@ -32,7 +37,8 @@ WIDTH = ("plan", "default", "acceptEdits", "auto", "bypassPermissions")
 class Family:
     """All agents that one person's session has started, however deep."""
 
-    def __init__(self) -> None:
+    def __init__(self, root: Session) -> None:
+        self.root = root
         self.members: dict[str, Member] = {}
         self.busy: set[str] = set()
 
@@ -40,6 +46,15 @@ class Family:
         """The agent with this id or name."""
         named = (member for member in self.members.values() if member.request.name == wanted)
         return self.members.get(wanted) or next(named, None)
+
+    def below(self, starter: str) -> list[Member]:
+        """The agents that this one has started, and those that they have started, oldest first."""
+        above, found = {starter}, list[Member]()
+        for member in self.members.values():  # Whoever starts another is older.
+            if member.agent.parent in above:
+                above.add(member.id)
+                found.append(member)
+        return found
 
     def running(self) -> str:
         """The agents at work, in words."""
@@ -51,7 +66,7 @@ class Children:
 
     def __init__(self, session: Session, parent: Children | None = None) -> None:
         self._session = session
-        self._family: Family = parent._family if parent else Family()
+        self._family: Family = parent._family if parent else Family(session)
         self._news: list[str] = []
 
     def registered(self) -> Mapping[str, AgentDefinition]:
@@ -65,7 +80,7 @@ class Children:
     def children(self) -> Sequence[ChildState]:
         """All sub-agents of the session, oldest first."""
         return [
-            ChildState(member.id, member.kind, member.request.name, member.state)
+            ChildState(member.id, member.kind, member.request.name, member.state, member.workspace)
             for member in self._family.members.values()
         ]
 
@@ -75,48 +90,111 @@ class Children:
         while session.parent and not session.is_running:
             session = session.parent
         session._children._news.append(words)
+        session.write("news", text=words)
 
     def news(self) -> list[dict[str, Any]]:
         """What was announced since the last message, as content; each is told once."""
         told, self._news = self._news, []
         return [{"type": "text", "text": words} for words in told]
 
+    def hand_over(self) -> None:
+        """The work of this agent is over: what it was not told any more goes to whoever started it."""
+        left, self._news = self._news, []
+        for words in left:
+            self.announce(words)
+
+    def recall(self, path: Path) -> None:
+        """Know the agents of an earlier process of this session, and what it did not tell the model any more."""
+        records, self._news = recorded(path)
+        for record in records:
+            above = self._family.members.get(record.agent.parent or "")
+            parent_board, usage = (above.board, above.usage) if above else (self._session.board, self._session.usage)
+            member = Member(self._session, self._family, record, usage)
+            self._hang(member, parent_board)
+
+    def remember_tasks(self, background: LocalBackground) -> None:
+        """List the background agents of an earlier process, so that what they wrote can be read."""
+        for member in self._family.members.values():
+            if member.task:
+                state = "stopped" if member.state == "interrupted" else member.state
+                background.remember(replace(member.task, state=state))
+
+    def note_stop(self, task: Task) -> None:
+        """Somebody stops work in the background: if it is an agent, it is not taken up again."""
+        for member in self._family.members.values():
+            if member.task and member.task.id == task.id:
+                member.stop()
+
     def resume(self, wanted: str) -> Member:
         """An agent that has ended, with its history, tools and model."""
-        member = self._family.find(wanted)
-        if member is None:
-            known = ", ".join(member.label for member in self._family.members.values()) or "none"
-            raise ToolError(f"There is no agent {wanted!r}. The agents of this session: {known}.", code="not_found")
-        if member.id in self._family.busy:
-            reason = f"The agent {wanted!r} is still running. Agents at work: {self._family.running()}."
+        ctx, family = self._session.current, self._family
+        mine, member = family.below(ctx.agent.id), family.find(wanted)
+        if member is None or member not in mine:
+            # Not anybody's: an agent with few tools could otherwise work through one that has more.
+            known = ", ".join(member.label for member in mine) or "none"
+            raise ToolError(f"You have started no agent {wanted!r}. Your agents: {known}.", code="not_found")
+        if member.id in family.busy:
+            reason = f"The agent {wanted!r} is still running. Agents at work: {family.running()}."
             raise ToolError(f"{reason} Wait for it to end.", code="invalid_input")
         if member.state == "stopped":
             reason = f"The agent {wanted!r} was stopped and is not resumed. Start a new one if the user asks for it."
             raise ToolError(reason, code="cancelled")
         self._require_room()
+        self._require_kind(member.kind)
+        self._require_price(member.model)
+        if member.is_recalled:
+            self._recall(member, ctx)
+        mode = narrower(ctx.mode, member.request.definition.permission_mode, ctx.settings)
+        member.caller, member.ctx = ctx.agent.id, replace(member.ctx, mode=mode)
         return member
+
+    def _recall(self, member: Member, ctx: Context) -> None:
+        """The context of a new agent, and then the place where the old one stood."""
+        choice = member.board.choice
+        fresh = self._context(ctx, member.request, member.agent, fetched(member.board.pool, choice))
+        member.recall(fresh)
+        cwd, loaded = last_place(member.transcript) if member.transcript else (None, frozenset[str]())
+        if cwd and not member.workspace:
+            fresh = replace(fresh, cwd=inside(ctx, cwd))
+        member.ctx = replace(fresh, loaded_tools=fresh.loaded_tools | loaded)
 
     def prepare(self, request: ChildRequest) -> Member:
         """A new agent with its own context and its share of the parent's tools."""
-        session, ctx, settings = self._session, self._session.current, self._session.board.settings
-        limit, depth = settings.get("agents.maxDepth", MAX_DEPTH), ctx.agent.depth + 1
+        session, ctx = self._session, self._session.current
+        depth, limit = ctx.agent.depth + 1, self._max_depth
         if depth > limit:
             reason = f"Agents are nested at most {limit} deep, and this one would be at depth {depth}."
             raise ToolError(f"{reason} Do the work yourself.", code="unsupported")
         self._require_room()
         self._require_new_name(request.name)
         self._require_kind(request.definition.name)
-        key = f"agent-{secrets.token_hex(4)}"
-        label = f"agent {request.name or request.definition.name} ({key})"
-        choice = choice_of(request, label, may_nest=depth < limit, depth_limit=limit)
+        self._require_price(request.model or session.model)
+        agent = Agent(f"agent-{secrets.token_hex(4)}", request.definition.name, ctx.agent.id, depth)
+        record = Record(agent, request.model or session.model, request, "ready")
+        choice = self._choice(record)
         warnings = _require_tools(session.board.pool, choice, request)
-        agent = Agent(key, request.definition.name, ctx.agent.id, depth)
-        member = Member(session, request, agent, label, self._family, warnings)
-        about = {"agent": key, "parent": ctx.agent.id}
-        member.board = AgentBoard(session.board, choice, about, label, member.hear)
-        member.ctx = self._context(ctx, request, agent, fetched(member.board.pool, choice))
-        self._family.members[key] = member
+        member = Member(session, self._family, record, session.usage, warnings)
+        # First what may be refused: an agent that is hung up has its name.
+        loaded = fetched(child_pool(session.board.pool, choice), choice)
+        member.ctx = self._context(ctx, request, agent, loaded)
+        self._hang(member, session.board)
         return member
+
+    @property
+    def _max_depth(self) -> int:
+        depth: int = self._session.board.settings.get("agents.maxDepth", MAX_DEPTH)
+        return depth
+
+    def _choice(self, record: Record) -> Choice:
+        limit = self._max_depth
+        return choice_of(record.request, record.label, may_nest=record.agent.depth < limit, depth_limit=limit)
+
+    def _hang(self, member: Member, parent_board: AnyBoard) -> None:
+        """Give an agent its board: the tools of its parent's board, as far as it may use them."""
+        about = {"agent": member.id, "parent": member.agent.parent}
+        choice = self._choice(Record(member.agent, member.model, member.request))
+        member.board = AgentBoard(parent_board, choice, about, member.label, member.hear)
+        self._family.members[member.id] = member
 
     def _context(self, ctx: Context, request: ChildRequest, agent: Agent, loaded: frozenset[str]) -> Context:
         services, cwd, roots = ctx.services, ctx.cwd, ctx.roots
@@ -145,6 +223,12 @@ class Children:
         if taken:
             reason = f"The name {name!r} belongs to {taken.label} already. Choose another"
             raise ToolError(f"{reason}, or go on with that agent: resume={taken.id!r}.")
+
+    def _require_price(self, model: str) -> None:
+        settings, provider = self._session.board.settings, self._session.provider
+        keeps = settings.get("agents.costBudget") or settings.get("costBudget")
+        if keeps is not None and price_of(model, settings, provider) is None:
+            raise ToolError(no_price(model), code="unsupported")
 
     def _require_kind(self, kind: str) -> None:
         board = self._session.board

@@ -23,10 +23,12 @@ from pegboard.host.background import LocalBackground
 from pegboard.host.processes import LocalProcesses
 from pegboard.host.results import text_size
 from pegboard.session import requests
+from pegboard.session.account import Account, Budget
 from pegboard.session.assembler import Assembler, call_ids, call_of, events_of, for_history, sendable
 from pegboard.session.children import Children
 from pegboard.session.completion import ProviderModel
 from pegboard.session.moments import Moments, text_of
+from pegboard.session.records import restore_usage
 from pegboard.session.restricted import AnyBoard
 from pegboard.session.retries import Retries
 from pegboard.session.transcript import Transcript
@@ -44,7 +46,8 @@ class Outcome:
 
     text: str
     stopped_by: str
-    """`end`, `max_turns`, `interrupted`, `max_tokens`, `refusal`, `context_overflow`, `blocked` or `hook`.
+    """`end`, or why not: `max_turns`, `token_budget`, `cost_budget`, `interrupted`, `max_tokens`, `refusal`,
+    `context_overflow`, `blocked` or `hook`.
 
     A prompt that a hook keeps back is `blocked`; a conversation that one ends is stopped by `hook`: then `text` is why.
     """
@@ -68,15 +71,23 @@ class Session:
         retries: Retries | None = None,
         session_id: str = "",
         parent: Session | None = None,
+        usage: Usage | None = None,
+        budget: Budget | None = None,
     ) -> None:
-        """`parent` is the session that starts this one for a sub-agent: the two share questions, services and costs."""
+        """`parent` is the session that starts this one for a sub-agent: the two share questions, services and costs.
+
+        A sub-agent brings its `usage` along, and its `budget`; the person's session has that of the settings.
+        """
         self.board, self.provider, self.model, self.system = board, provider, model, system
         self.max_turns, self.max_tokens, self.transcript = max_turns, max_tokens, transcript
         self.retries = retries or Retries()
         self.id = session_id or uuid.uuid4().hex
         self.messages: list[dict[str, Any]] = []
         self._call_ids: set[str] = set()
-        self.usage: Usage = Usage(parent=parent.usage if parent else None)
+        self.usage: Usage = usage or Usage(parent=parent.usage if parent else None)
+        budget, above = budget or Budget.of(board.settings), parent.account if parent else None
+        self.account: Account = Account(board.settings, provider, self.usage, budget, above)
+        self.account.price(model)  # A budget that could not be kept is refused now.
         self.ctx = replace(ctx or board.context(), session_id=self.id)
         self.parent = parent
         self._questions: anyio.Lock = parent._questions if parent else anyio.Lock()
@@ -85,15 +96,18 @@ class Session:
         self._turn: Turn | None = None
         self._reading: anyio.CancelScope | None = None
         self._busy = self._interrupted = False
+        self.limit = ""
+        """The limit that interrupted the prompt that is being answered, or was last; empty for a person's word."""
         self._definitions: tuple[Any, list[dict[str, Any]]] = (None, [])
         self._moments = Moments(board)
         self._context: list[dict[str, Any]] = []
 
     async def __aenter__(self) -> Self:
+        self.usage.on_add = self._spent
         services = await self._open_services()
         self.ctx = replace(self.ctx, services=services)
         self._emit("session_started", id=self.id, model=self.model, cwd=str(self.ctx.cwd))
-        self._write("session", id=self.id, model=self.model, cwd=str(self.ctx.cwd))
+        self.write("session", id=self.id, model=self.model, cwd=str(self.ctx.cwd))
         try:
             source, transcript = "resume" if self.messages else "startup", self.transcript
             path = transcript.path if transcript else None
@@ -118,6 +132,7 @@ class Session:
         try:
             await self._exits.__aexit__(kind, error, trace)
         finally:
+            self.usage.on_add = None
             if self.transcript:
                 self.transcript.close()
 
@@ -129,8 +144,14 @@ class Session:
         if isinstance(processes, LocalProcesses) and not self.parent:
             # Its own: two sessions on one board begin and end when they like.
             processes = await self._exits.enter_async_context(processes.apart(sweeps=True))
-        background = services.background or await self._exits.enter_async_context(LocalBackground())
-        model = services.model or ProviderModel(self.provider, self.model)
+        background = services.background
+        if background is None:
+            local = LocalBackground(on_stop=self._children.note_stop)
+            background = await self._exits.enter_async_context(local)
+            self._children.remember_tasks(local)
+        model = services.model
+        if model is None or isinstance(model, ProviderModel):  # A sub-agent's questions are on its own account.
+            model = ProviderModel(self.provider, self.model, account=self.account)
         files = services.files if self.parent or services.files is None else services.files.fork()
         return replace(
             services, files=files, processes=processes, background=background, model=model, agents=self._children
@@ -138,8 +159,10 @@ class Session:
 
     async def run(self, prompt: str | Sequence[JSON]) -> Outcome:
         """Answer one prompt. Raises `ProviderError` when the model cannot be asked; the conversation stays usable."""
-        self._busy, self._interrupted = True, False
+        self._busy, self._interrupted, self.limit = True, False, ""
         try:
+            if spent := self.account.spent:
+                return self._stop("", spent, 0)
             return await self._answer_prompt(prompt)
         finally:
             self._busy = False
@@ -154,15 +177,16 @@ class Session:
             return self._stop("", "interrupted", 0)
         if refusal:
             return self._stop(refusal, "blocked", 0)
-        self._write("prompt", text=text_of(content))
+        self.write("prompt", text=text_of(content))
         self._tell([*self._context, *self._children.news(), *content, *more])
         self._context = []
         for number in range(1, self.max_turns + 1):
             answer, results = await self._take_turn()
             text = "".join(block["text"] for block in answer.blocks if block.get("type") == "text")
             reason = answer.stop_reason
-            if self._interrupted:
-                return self._stop(text, "interrupted", number)
+            # An answer that calls nothing is complete, even if it used up what was left.
+            if self._interrupted and not (self.limit and not results and reason == "end_turn"):
+                return self._stop(text, self.limit or "interrupted", number)
             if why := next((result.metadata[STOP] for result in results if STOP in result.metadata), ""):
                 return self._stop(why, "hook", number)
             if results or reason == "pause_turn":
@@ -173,10 +197,10 @@ class Session:
                 "model_context_window_exceeded": "context_overflow",
             }
             ending = words.get(reason or "", "end")
-            if ending == "end" and (more := await self._more_to_do(text)):
+            if ending == "end" and not self.limit and (more := await self._more_to_do(text)):
                 self._tell(more)
                 continue
-            return self._stop(text, "interrupted" if self._interrupted else ending, number)
+            return self._stop(text, "interrupted" if self._interrupted and not self.limit else ending, number)
         return self._stop("", "max_turns", self.max_turns)
 
     async def _more_to_do(self, text: str) -> list[dict[str, Any]]:
@@ -199,8 +223,10 @@ class Session:
         """The context as it is now, in the middle of a turn too."""
         return self._turn.ctx if self._turn else self.ctx
 
-    def interrupt(self, why: str = "by the user") -> None:
-        """Stop the running turn: calls are answered as cancelled, and `run` returns."""
+    def interrupt(self, why: str = "by the user", *, limit: str = "") -> None:
+        """Stop the running turn: calls are answered as cancelled, and `run` returns, stopped by the `limit` if any."""
+        if limit and not self._interrupted:
+            self.limit = limit
         self._interrupted = True
         if self._turn:
             self._turn.cancel(why)
@@ -212,6 +238,9 @@ class Session:
         self.messages = list(messages)
         self._call_ids = {found for message in messages for found in call_ids(message["content"])}
         self.ctx = replace(ctx, session_id=self.id)
+        if self.transcript and not self.parent:
+            restore_usage(self.transcript.path, self.usage)
+            self._children.recall(self.transcript.path)
 
     async def _take_turn(self) -> tuple[Assembler, list[Result]]:
         """One answer of the model and the results of its calls; asks again while nothing has happened yet."""
@@ -243,7 +272,7 @@ class Session:
                     broken = error
             self._reading = None
             if broken and not turn.begun:
-                self._write("discarded", reason=str(broken), blocks=len(answer.blocks))
+                self.write("discarded", reason=str(broken), blocks=len(answer.blocks))
                 raise broken  # Nothing has run: leaving the turn drops its calls, and the request may be repeated.
             if broken:
                 self._emit("message_cut", reason=str(broken))
@@ -261,7 +290,7 @@ class Session:
                 if block is None:
                     self._show(event.get("delta") or {})
                     continue
-                self._write("block", block=for_history(block))  # Before its call starts: a crash must not hide a call.
+                self.write("block", block=for_history(block))  # Before its call starts: a crash must not hide a call.
                 if block.get("type") == "tool_use":
                     self._emit("call_requested", id=block["id"], name=block["name"], input=block["input"])
                     turn.add(call_of(block))
@@ -278,12 +307,18 @@ class Session:
         if blocks := sendable(answer.blocks):
             self._say("assistant", blocks)
             self._call_ids.update(call_ids(blocks))
-        self.usage.add(answer.usage)
+        self.account.count(self.model, answer.usage)
         self._emit("message_finished", stop_reason=answer.stop_reason, usage=dict(answer.usage))
+
+    def _spent(self) -> None:
+        """After each answer, here or in an agent below: note the totals, and stop where the budget ends."""
+        self.write("usage", **self.usage.as_record())
+        if not self._interrupted and (limit := self.account.spent):
+            self.interrupt(f"because its {limit.replace('_', ' ')} is used up", limit=limit)
 
     def _take(self, result: Result) -> Result:
         self.usage.add_result(result)
-        self._write("result", block=requests.tool_result(result))
+        self.write("result", block=requests.tool_result(result))
         if STOP in result.metadata and self._turn:
             self._turn.cancel("because a hook stopped the session")
         return result
@@ -296,11 +331,11 @@ class Session:
         blocks = [requests.tool_result(result) for result in fitted]
         for before, now, block in zip(results, fitted, blocks, strict=True):
             if now is not before:
-                self._write("result", block=block)
+                self.write("result", block=block)
         remarks = [{"type": "text", "text": message} for result in results for message in result.messages]
         remarks += self._children.news()
         if remarks:
-            self._write("user", content=remarks)
+            self.write("user", content=remarks)
         self._say("user", [*blocks, *remarks])
 
     def _within_budget(self, results: Sequence[Result]) -> Sequence[Result]:
@@ -311,7 +346,7 @@ class Session:
 
     def _changed(self, ctx: Context) -> Context:
         if (ctx.cwd, ctx.mode, ctx.loaded_tools) != (self.ctx.cwd, self.ctx.mode, self.ctx.loaded_tools):
-            self._write("change", cwd=str(ctx.cwd), mode=ctx.mode, loaded_tools=sorted(ctx.loaded_tools))
+            self.write("change", cwd=str(ctx.cwd), mode=ctx.mode, loaded_tools=sorted(ctx.loaded_tools))
         return ctx
 
     def _request(self) -> dict[str, Any]:
@@ -330,7 +365,7 @@ class Session:
 
     def broken_off(self) -> Outcome:
         """The outcome of a run that was cancelled from outside and whose conversation goes on."""
-        return self._stop("", "interrupted", 0)
+        return self._stop("", self.limit or "interrupted", 0)
 
     def _stop(self, text: str, why: str, turns: int) -> Outcome:
         self._emit("prompt_answered", stopped_by=why, turns=turns)
@@ -338,7 +373,7 @@ class Session:
 
     def _tell(self, content: list[dict[str, Any]]) -> None:
         self._say("user", content)
-        self._write("user", content=content)
+        self.write("user", content=content)
 
     def _say(self, role: str, content: list[dict[str, Any]]) -> None:
         """Add to the conversation; two messages of one role in a row become one."""
@@ -350,7 +385,7 @@ class Session:
     def _emit(self, kind: str, **data: Any) -> None:
         self.board.hooks.emit(kind, **data)
 
-    def _write(self, kind: str, **data: Any) -> None:
+    def write(self, kind: str, **data: Any) -> None:
         """Keep a line. A disk that takes no more ends the transcript, not the conversation."""
         if not self.transcript:
             return

@@ -11,13 +11,17 @@ from typing import TYPE_CHECKING, Any, Self
 
 import anyio
 
-from pegboard.agents import ChildOutcome, ChildRequest, Listener
-from pegboard.context import Agent, Context
-from pegboard.errors import ProviderError, ToolError
+from pegboard.agents import ChildOutcome, Listener
+from pegboard.context import Context
+from pegboard.errors import PegboardError, ProviderError, ToolError
+from pegboard.extensions import Provider
 from pegboard.permission.grammar import read_rules
 from pegboard.permission.pathindex import place
+from pegboard.services import Task
+from pegboard.session.account import Budget
+from pegboard.session.records import Record, as_line, restore_usage
 from pegboard.session.restricted import AgentBoard
-from pegboard.session.transcript import answer_open_calls
+from pegboard.session.transcript import Transcript, answer_open_calls, restore
 from pegboard.session.usage import Usage
 from pegboard.settings import Settings
 from pegboard.settings.layers import Layer
@@ -41,25 +45,21 @@ class Member:
     ctx: Context
 
     def __init__(
-        self,
-        parent: Session,
-        request: ChildRequest,
-        agent: Agent,
-        label: str,
-        family: Family,
-        warnings: Sequence[str],
+        self, parent: Session, family: Family, record: Record, above: Usage, warnings: Sequence[str] = ()
     ) -> None:
-        self.request, self.agent, self.label, self.warnings = request, agent, label, warnings
-        self.id, self.kind = agent.id, agent.kind
-        self.model = request.model or parent.model
-        self.usage: Usage = Usage(parent=parent.usage)
-        self.state = "ready"
+        self.agent, self.model, self.request = record.agent, record.model, record.request
+        self.state, self.task, self.workspace = record.state, record.task, record.workspace
+        self.id, self.kind, self.label = record.agent.id, record.agent.kind, record.label
+        self.warnings = warnings
+        self.usage: Usage = Usage(parent=above)
         self.messages: list[dict[str, Any]] = []
-        for_agent = getattr(parent.provider, "for_agent", None)
-        self._provider = for_agent(request.name, agent.kind) if for_agent else parent.provider
+        self.caller = record.agent.parent
+        """The agent that this one works for now; it need not be the one that started it first."""
+        self.is_recalled = self._is_recorded = record.state != "ready"
         self._parent, self._family = parent, family
+        self._provider: Provider | None = None
         self._on_event: Listener | None = None
-        self._limit = ""
+        self._stopped = False
 
     def __enter__(self) -> Self:
         self._family.busy.add(self.id)
@@ -75,6 +75,33 @@ class Member:
         if self._on_event:
             self._on_event(kind, data)
 
+    def stop(self) -> None:
+        """Note that a person wanted this: such an agent is not taken up again."""
+        self._stopped = True
+
+    @property
+    def is_stopped(self) -> bool:
+        """Whether a person stopped this agent, or in the foreground the one that it works for."""
+        if self._stopped or self.task:
+            return self._stopped
+        above, root = self._family.members.get(self.caller or ""), self._family.root
+        return above.is_stopped if above else root.is_interrupted and not root.limit
+
+    @property
+    def transcript(self) -> Path | None:
+        """The file with its conversation, beside that of the person's session."""
+        whole = self._family.root.transcript
+        return whole.path.with_suffix("") / f"{self.id}.jsonl" if whole else None
+
+    def recall(self, ctx: Context) -> None:
+        """Take up the conversation and the costs of an earlier process, in a context of this one."""
+        path = self.transcript
+        if path is None or not path.exists():
+            raise ToolError(f"The conversation of the {self.label} was not kept. Start a new agent.", code="not_found")
+        self.messages, _ = restore(path)
+        restore_usage(path, self.usage)
+        self.ctx, self.is_recalled = ctx, False
+
     async def run(
         self,
         prompt: str,
@@ -82,20 +109,24 @@ class Member:
         workspace: Path | None = None,
         seconds: float | None = None,
         on_event: Listener | None = None,
+        task: Task | None = None,
     ) -> ChildOutcome:
         """Answer a prompt, within the limits of the agent. Cancelling it stops all that it started."""
         if self.state == "running":
             raise ToolError(f"The {self.label} is already running.")
         if workspace is not None:
-            settings = anchored(self.ctx.settings, str(workspace))
-            self.ctx = replace(self.ctx, cwd=workspace, roots=(), settings=settings)
+            self._move_to(workspace)
         if not self.ctx.cwd.is_dir():
             raise ToolError(
                 f"{self.ctx.cwd}, where the {self.label} worked, is gone. Start a new agent.", code="not_found"
             )
-        self._on_event, self._limit, self.state = on_event, "", "running"
-        began, state, session = time.perf_counter(), "stopped", self._open()
-        self._tell_start()
+        session = self._open()
+        if spent := session.account.spent:
+            reason = f"The {self.label} has used up its {spent.replace('_', ' ')}."
+            raise ToolError(f"{reason} Start a new agent for what is left.", code="unsupported")
+        self._on_event, self.task, self._stopped = on_event, task, False
+        self._begin(session)
+        began, self.state, state = time.perf_counter(), "running", ""
         try:
             async with session:
                 outcome = await self._answer(session, prompt, seconds)
@@ -109,18 +140,26 @@ class Member:
             state = "failed"
             raise
         finally:
-            self.messages, self.ctx, self.state = answer_open_calls(session.messages), session.ctx, state
             ms = round((time.perf_counter() - began) * 1000, 3)
-            self.board.hooks.emit("agent_finished", state=state, ms=ms, usage=self.usage.as_data())
-            self._on_event = self.usage.on_add = None
+            self._end(session, state or ("stopped" if self.is_stopped else "interrupted"), ms)
         calls = sum(use.calls for use in self.usage.tools.values())
-        stopped_by = self._limit if self._limit and outcome.stopped_by == "interrupted" else outcome.stopped_by
         text = outcome.text or last_words(self.messages)
-        return ChildOutcome(text, stopped_by, outcome.turns, self.usage.as_data(), calls, ms)
+        return ChildOutcome(text, outcome.stopped_by, outcome.turns, self.usage.as_data(), calls, ms)
+
+    def _move_to(self, workspace: Path) -> None:
+        """Stand in a folder of its own; further in, if the agent went there itself."""
+        here = self.ctx.cwd
+        cwd = here if here.is_relative_to(workspace) and here.is_dir() else workspace
+        settings = self.ctx.settings
+        if settings.root != str(workspace):
+            settings = anchored(settings, str(workspace))
+        self.workspace, self.ctx = workspace, replace(self.ctx, cwd=cwd, roots=(), settings=settings)
 
     def _open(self) -> Session:
         parent, wish = self._parent, self.request
         turns = (wish.max_turns, wish.definition.max_turns, parent.max_turns)
+        for_agent = getattr(parent.provider, "for_agent", None)
+        self._provider = self._provider or (for_agent(wish.name, self.kind) if for_agent else parent.provider)
         session = type(parent)(
             self.board,
             self._provider,
@@ -132,17 +171,42 @@ class Member:
             retries=parent.retries,
             session_id=parent.id,
             parent=parent,
+            usage=self.usage,
+            budget=Budget.of(self.board.settings, "agents."),
         )
-        session.messages, session.usage = list(self.messages), self.usage
-        budget = wish.token_budget or math.inf
-
-        def watch_budget() -> None:
-            if self.usage.total_tokens >= budget:
-                self._limit = self._limit or "token_budget"
-                session.interrupt("because the tokens of its agent were used up")
-
-        self.usage.on_add = watch_budget
+        session.resume(self.messages, self.ctx)
         return session
+
+    def _begin(self, session: Session) -> None:
+        """Write down that it runs, so that another process could go on; then tell everybody."""
+        root, wish = self._family.root, self.request
+        if not self._is_recorded:
+            root.write("agent", **as_line(self.agent, self.model, wish))
+            self._is_recorded = True
+        task = self.task and {"id": self.task.id, "name": self.task.name, "output": str(self.task.output or "")}
+        root.write("agent_run", id=self.id, task=task, workspace=str(self.workspace) if self.workspace else None)
+        if path := self.transcript:
+            try:
+                session.transcript = Transcript(path)
+            except (OSError, PegboardError) as error:
+                self.board.hooks.emit("notice", message=f"The {self.label} is not kept: {error}.", data={})
+        self.board.hooks.emit(
+            "agent_started",
+            agent_type=self.kind,
+            name=wish.name,
+            description=self.task.name if self.task else wish.description,
+            model=self.model,
+            depth=self.agent.depth,
+            background=self.task is not None,
+            color=wish.definition.color,
+        )
+
+    def _end(self, session: Session, state: str, ms: float) -> None:
+        self.messages, self.ctx, self.state = answer_open_calls(session.messages), session.ctx, state
+        self._family.root.write("agent_ended", id=self.id, state=state)
+        session._children.hand_over()
+        self.board.hooks.emit("agent_finished", state=state, ms=ms, usage=self.usage.as_data())
+        self._on_event = None
 
     async def _answer(self, session: Session, prompt: str, seconds: float | None) -> Outcome:
         outcome: Outcome | None = None
@@ -151,8 +215,7 @@ class Member:
 
             async def end_in_time() -> None:
                 await anyio.sleep(seconds or math.inf)
-                self._limit = "timeout"
-                session.interrupt("because the time of its agent was up")
+                session.interrupt("because the time of its agent was up", limit="timeout")
                 await anyio.sleep(GRACE)
                 group.cancel_scope.cancel()
 
@@ -166,19 +229,6 @@ class Member:
         if failure:
             raise failure
         return outcome or session.broken_off()
-
-    def _tell_start(self) -> None:
-        wish = self.request
-        self.board.hooks.emit(
-            "agent_started",
-            agent_type=self.kind,
-            name=wish.name,
-            description=wish.description,
-            model=self.model,
-            depth=self.agent.depth,
-            background=wish.is_background,
-            color=wish.definition.color,
-        )
 
 
 def last_words(messages: Sequence[Mapping[str, Any]]) -> str:

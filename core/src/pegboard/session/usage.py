@@ -1,12 +1,14 @@
-"""What a session has cost: tokens by kind, and what each tool puts into the conversation."""
+"""What a session has cost: tokens by kind, money where prices are known, and what each tool puts into it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
+from decimal import Decimal
 from typing import Any
 
 from pegboard.calls import Result
+from pegboard.session.prices import Price
 
 COUNTED = frozenset({"input_tokens", "output_tokens", "cache_creation_input_tokens", "cache_read_input_tokens"})
 """The kinds of tokens that add up to what a conversation costs; others are parts of these."""
@@ -28,18 +30,27 @@ class Usage:
     requests: int = 0
     tokens: dict[str, int] = field(default_factory=dict)
     tools: dict[str, ToolUse] = field(default_factory=dict)
+    cost: Decimal = Decimal(0)
+    """What the requests with a known price have cost. Decimal, so that the sums of agents agree to the last digit."""
+    priced: int = 0
+    """How many requests had a known price."""
     parent: Usage | None = field(default=None, repr=False, compare=False)
     """The usage of the session that started this one: whatever is counted here is counted there at the same moment."""
     on_add: Callable[[], None] | None = field(default=None, repr=False, compare=False)
     """Told after each answer, so that a budget can end things."""
 
-    def add(self, usage: Mapping[str, int]) -> None:
+    def add(self, usage: Mapping[str, int], price: Price | None = None) -> None:
         """Count one answer."""
+        self._count(usage, price.cost(usage) if price else None)
+
+    def _count(self, usage: Mapping[str, int], cost: Decimal | None) -> None:
         self.requests += 1
         for name, number in usage.items():
             self.tokens[name] = self.tokens.get(name, 0) + number
+        if cost is not None:
+            self.cost, self.priced = self.cost + cost, self.priced + 1
         if self.parent:
-            self.parent.add(usage)
+            self.parent._count(usage, cost)
         if self.on_add:
             self.on_add()
 
@@ -58,9 +69,27 @@ class Usage:
         return sum(number for name, number in self.tokens.items() if name in COUNTED)
 
     def as_data(self) -> dict[str, Any]:
-        """The totals as plain data."""
-        tools = {
-            name: {"calls": use.calls, "errors": use.errors, "result_tokens": use.result_tokens}
-            for name, use in sorted(self.tools.items())
+        """The totals as plain data; `cost` only where a price was known, with the requests that had none."""
+        tools = {name: asdict(use) for name, use in sorted(self.tools.items())}
+        costs: dict[str, Any] = {"cost": float(self.cost)} if self.priced else {}
+        if self.priced and self.priced < self.requests:
+            costs["unpriced_requests"] = self.requests - self.priced
+        return {"requests": self.requests, **self.tokens, **costs, "tools": tools}
+
+    def as_record(self) -> dict[str, Any]:
+        """The totals for a transcript; `take` reads them."""
+        tools = {name: asdict(use) for name, use in self.tools.items()}
+        cost = str(self.cost)
+        return {
+            "requests": self.requests,
+            "tokens": dict(self.tokens),
+            "tools": tools,
+            "cost": cost,
+            "priced": self.priced,
         }
-        return {"requests": self.requests, **self.tokens, "tools": tools}
+
+    def take(self, record: Mapping[str, Any]) -> None:
+        """Begin with the totals of an earlier process. Whoever started this session has counted them already."""
+        self.requests, self.priced = record["requests"], record["priced"]
+        self.tokens, self.cost = dict(record["tokens"]), Decimal(record["cost"])
+        self.tools = {name: ToolUse(**use) for name, use in record["tools"].items()}

@@ -134,6 +134,22 @@ KEYS = {
     ),
     "search.hidden": Key("bool", "first", "Whether Grep and Glob see hidden files; the default is true."),
     "maxTurns": Key("count", "first", "How many requests one prompt may take; the default is 200.", needs_trust=True),
+    "tokenBudget": Key(
+        "count", "first", "How many tokens one session may use, those of its agents included.", needs_trust=True
+    ),
+    "costBudget": Key(
+        "amount",
+        "first",
+        "What one session may cost, its agents included, in the currency of prices. Every model then needs a price.",
+        needs_trust=True,
+    ),
+    "prices": Key(
+        "prices",
+        "merge",
+        'What a million tokens cost: {"model": {"input": 3, "output": 15, "cacheRead": 0.3, "cacheWrite": 3.75}}. '
+        "The name of a model may end in *.",
+        needs_trust=True,
+    ),
     "classifier.model": Key("string", "first", "The model that judges calls in the mode auto.", needs_trust=True),
     "classifier.seconds": Key(
         "count", "first", "How long the classifier may take; the default is 20.", needs_trust=True
@@ -152,6 +168,12 @@ KEYS = {
         "count",
         "first",
         "How many tokens one agent may use, those of its own agents included.",
+        needs_trust=True,
+    ),
+    "agents.costBudget": Key(
+        "amount",
+        "first",
+        "What one agent may cost, its own agents included, in the currency of prices.",
         needs_trust=True,
     ),
     "agents.allowedModels": Key(
@@ -355,6 +377,10 @@ def misfit(name: str, value: object) -> str | None:
             return f"{name} is empty, so nothing would be left. Name at least one family, or remove {name}."
     if kind == "count" and (isinstance(value, bool) or not isinstance(value, int) or value < 1):
         return f"{name} must be a whole number of 1 or more, got {shown(value)}."
+    if kind == "amount" and _number(value) <= 0:
+        return f"{name} must be a number above 0, got {shown(value)}."
+    if kind == "prices":
+        return _misfit_prices(name, value)
     if kind == "string" and not (isinstance(value, str) and value):
         return f"{name} must be text, got {shown(value)}."
     if "|" in kind and value not in kind.split("|"):
@@ -373,6 +399,28 @@ def misfit(name: str, value: object) -> str | None:
         return f"{name} must be one of {', '.join(MODES)}, got {shown(value)}."
     if kind == "disable" and value != "disable":
         return f'{name} must be "disable" or be left out, got {shown(value)}.'
+    return None
+
+
+PRICE_FIELDS = ("input", "output", "cacheRead", "cacheWrite")
+
+
+def _number(value: object) -> float:
+    """A number as it is; -1 for anything else, infinity included, because no amount is below 0."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or value - value != 0:
+        return -1
+    return value
+
+
+def _misfit_prices(name: str, value: object) -> str | None:
+    if not isinstance(value, dict):
+        return f"{name} must be an object with the prices of each model, got {shown(value)}."
+    for model, prices in value.items():
+        if not isinstance(prices, dict) or set(prices) != set(PRICE_FIELDS):
+            return f"{name}: {model} must have {', '.join(PRICE_FIELDS)} and nothing else, got {shown(prices)}."
+        for field, number in prices.items():
+            if _number(number) < 0:
+                return f"{name}: {field} of {model} must be a number of 0 or more, got {shown(number)}."
     return None
 
 

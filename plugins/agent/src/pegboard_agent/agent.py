@@ -10,14 +10,14 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, Field
 
 from pegboard import AgentDefinition, Context, Facts, Input, Part, Tool, ToolError
-from pegboard.agents import Child, ChildRequest
+from pegboard.agents import Child, ChildRequest, ChildState
 from pegboard.nearest import did_you_mean
 from pegboard_agent.catalogue import catalogue, listing
 from pegboard_agent.frontmatter import NAME
 from pegboard_agent.kinds import BUILT_IN_SOURCE
 from pegboard_agent.models import choose_model
 from pegboard_agent.typed import check_schema
-from pegboard_agent.worktrees import FOLDER
+from pegboard_agent.worktrees import folder_of
 
 DEFAULT_KIND = "general"
 DEFAULT_SECONDS = 3600
@@ -66,13 +66,15 @@ class AgentOutput(BaseModel):
     prompt: str = ""
     content: str = ""
     stopped_by: str = ""
-    """`end`, or the limit that stopped it: `max_turns`, `timeout`, `token_budget`, `max_tokens` and so on."""
+    """`end`, or the limit that stopped it: `max_turns`, `timeout`, `token_budget`, `cost_budget` and so on."""
     result: Any = None
     """The value that fits `output_schema`."""
     resolved_model: str = ""
     total_tool_use_count: int = 0
     total_duration_ms: float = 0.0
     total_tokens: int = 0
+    total_cost: float | None = None
+    """In the currency of the setting `prices`; None where a request had no known price."""
     usage: dict[str, Any] = {}
     tool_stats: dict[str, Any] = {}
     worktree_path: str | None = None
@@ -99,12 +101,11 @@ class Agent(Tool[AgentInput, AgentOutput]):
 
     def facts(self, args: AgentInput, ctx: Context, /) -> Facts:
         kind = args.subagent_type or DEFAULT_KIND
-        agents = ctx.services.agents
-        if args.resume and agents:
-            kind = next((c.kind for c in agents.children() if args.resume in (c.id, c.name)), kind)
+        if known := self._resumed(args, ctx):
+            kind = known.kind
         parts = (Part(kind, read_only=True),)
-        if not args.resume and self._isolated(args, self._kind(kind, ctx)):
-            place = Path(ctx.settings.root) / FOLDER / (args.name or kind)
+        if self._makes_worktree(args, kind, ctx):
+            place = folder_of(Path(ctx.settings.root)) / (args.name or kind)
             reason = "Agent would make a git worktree and a branch."
             return Facts(concurrency_safe=True, open_world=False, writes=(place,), parts=parts, reason=reason)
         return Facts(read_only=True, concurrency_safe=True, open_world=False, parts=parts)
@@ -132,13 +133,14 @@ class Agent(Tool[AgentInput, AgentOutput]):
         seconds = args.timeout or ctx.settings.get("agents.timeoutSeconds", DEFAULT_SECONDS)
         if args.resume:
             child: Child = ctx.agents.resume(args.resume)
-            return await Job(child, args, ctx, seconds).start(background=bool(args.run_in_background))
+            job = Job(child, args, ctx, seconds, isolated=child.workspace is not None)
+            return await job.start(background=bool(args.run_in_background))
         kind = self._kind(args.subagent_type or DEFAULT_KIND, ctx)
         if kind is None:
             raise ToolError(self._no_such_kind(args.subagent_type or DEFAULT_KIND, ctx), code="not_found")
         background = kind.background if args.run_in_background is None else args.run_in_background
         model, warnings = choose_model(args.model, kind.model, ctx.settings, os.environ)
-        child = ctx.agents.prepare(_request(args, kind, model, ctx, background))
+        child = ctx.agents.prepare(_request(args, kind, model, ctx))
         job = Job(child, args, ctx, seconds, warnings=warnings, isolated=self._isolated(args, kind))
         return await job.start(background=background)
 
@@ -159,6 +161,18 @@ class Agent(Tool[AgentInput, AgentOutput]):
         return args.prompt
 
     @staticmethod
+    def _resumed(args: AgentInput, ctx: Context) -> ChildState | None:
+        agents = ctx.services.agents
+        known = agents.children() if args.resume and agents else ()
+        return next((child for child in known if args.resume in (child.id, child.name)), None)
+
+    def _makes_worktree(self, args: AgentInput, kind: str, ctx: Context) -> bool:
+        if args.resume:
+            known = self._resumed(args, ctx)
+            return known is not None and known.workspace is not None and not known.workspace.exists()
+        return self._isolated(args, self._kind(kind, ctx))
+
+    @staticmethod
     def _isolated(args: AgentInput, kind: AgentDefinition | None) -> bool:
         return args.isolation == "worktree" or (kind is not None and kind.isolation == "worktree")
 
@@ -173,9 +187,7 @@ class Agent(Tool[AgentInput, AgentOutput]):
         return f"There is no kind of agent {name!r}.{did_you_mean(name, known)} There are: {', '.join(known)}."
 
 
-def _request(
-    args: AgentInput, kind: AgentDefinition, model: str | None, ctx: Context, background: bool
-) -> ChildRequest:
+def _request(args: AgentInput, kind: AgentDefinition, model: str | None, ctx: Context) -> ChildRequest:
     here = ctx.agents.tools()
     if kind.source == BUILT_IN_SOURCE and kind.tools is not None:
         # What is not installed is not missed; if nothing is left, the whole list is needed to say so.
@@ -192,7 +204,5 @@ def _request(
         tools=None if args.tools is None else tuple(args.tools),
         disallowed_tools=tuple(args.disallowed_tools or ()),
         max_turns=args.max_turns,
-        token_budget=ctx.settings.get("agents.tokenBudget"),
         cwd=args.cwd,
-        is_background=background,
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -44,17 +44,26 @@ class Catalogue:
             yield f"{place}: These agents start each other in a circle: {path}. Only the depth limit would end it."
 
     def _circles(self) -> Iterator[tuple[str, ...]]:
-        """Each circle of `Agent(kind)` entries once, beginning with its first name."""
-        edges = {name: _starts(found.definition) & self.found.keys() for name, found in self.found.items()}
+        """Circles of `Agent(kind)` entries: the shortest through each agent that stands in no earlier one."""
+        edges = {name: sorted(_starts(found.definition) & self.found.keys()) for name, found in self.found.items()}
+        shown: set[str] = set()
         for start in sorted(edges):
-            paths: list[tuple[str, ...]] = [(start,)]
-            while paths:
-                path = paths.pop()
-                for target in sorted(edges[path[-1]]):
-                    if target == start:
-                        yield path
-                    elif target > start and target not in path:
-                        paths.append((*path, target))
+            if start not in shown and (circle := _way_back(start, edges)):
+                shown.update(circle)
+                yield circle
+
+
+def _way_back(start: str, edges: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
+    """The shortest way from an agent to itself, or nothing."""
+    ways, seen = list[tuple[str, ...]]([(start,)]), {start}
+    for way in ways:
+        for target in edges[way[-1]]:
+            if target == start:
+                return way
+            if target not in seen:
+                seen.add(target)
+                ways.append((*way, target))
+    return ()
 
 
 def catalogue(
@@ -103,7 +112,7 @@ def _of_level(folder: Path, made: Catalogue, *, links: bool) -> Iterator[Found]:
     """The definitions below one folder, ours first; of two equal names the first counts."""
     seen: dict[str, str] = {}
     for name in FOLDERS:
-        for path in _files(folder / name / "agents"):
+        for path in _files(folder / name / "agents", made):
             if not links and (path.is_symlink() or path.parent.is_symlink() or path.parent.parent.is_symlink()):
                 made.problems.append(f"{path}:1: A link is not read in a project that nobody trusts.")
                 continue
@@ -122,11 +131,14 @@ def _of_level(folder: Path, made: Catalogue, *, links: bool) -> Iterator[Found]:
             yield found
 
 
-def _files(folder: Path) -> list[Path]:
+def _files(folder: Path, made: Catalogue) -> list[Path]:
     try:
         names = sorted(name for name in os.listdir(folder) if name.endswith(".md") and not name.startswith("."))
     except OSError:
         return []
+    if len(names) > MOST:
+        left = f"This folder has {len(names)} definitions; those after the first {MOST} by name are not read."
+        made.problems.append(f"{folder / names[MOST]}:1: {left}")
     return [folder / name for name in names[:MOST]]
 
 

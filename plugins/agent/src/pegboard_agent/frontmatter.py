@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
+from unicodedata import category
 
 from pegboard import AgentDefinition
 
 LARGEST = 256_000
+LONGEST_HEAD = 16_000
+"""A repository may hold any file: what is parsed is bounded."""
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 MODES = ("default", "manual", "acceptEdits", "plan", "auto", "dontAsk", "bypassPermissions")
 FIELDS = (
@@ -20,6 +25,10 @@ FIELDS = (
 )
 NOT_YET = ("skills", "mcpServers", "hooks", "memory", "effort", "initialPrompt")
 """Fields that other hosts know. They are named and ignored, so that nobody relies on them in silence."""
+
+UNSEEN = ("Cc", "Cf", "Cs")
+SEEN_AFTER_ALL = "\n\t\u200c\u200d"
+"""Control characters and marks of direction change what a person sees; joiners belong to scripts and pictures."""
 
 
 class FaultError(Exception):
@@ -37,6 +46,30 @@ class Found:
 
 def read_definition(path: Path) -> Found:
     """The definition in a file; raises `FaultError`."""
+    try:
+        seen = path.stat()
+        stamp = (seen.st_dev, seen.st_ino, seen.st_size, seen.st_mtime_ns, seen.st_ctime_ns)
+    except OSError as error:
+        raise FaultError(f"{path}:1: The file cannot be read: {error.strerror}.") from None
+    found = _read(path, stamp)
+    if isinstance(found, str):
+        raise FaultError(found)
+    return found
+
+
+@lru_cache(maxsize=2000)
+def _read(path: Path, stamp: tuple[int, ...]) -> Found | str:
+    """The same, read once as long as the file stays as it is; a fault is returned so that it is kept as well."""
+    try:
+        return _parse(path)
+    except FaultError as fault:
+        return str(fault)
+
+
+def _parse(path: Path) -> Found:
+    # Imported here because most sessions start no agent, and a parser is not free.
+    from pegboard_agent.fields import FieldsError, read_fields
+
     remarks: list[str] = []
     raw = _bytes(path)
     if raw.startswith(b"\xef\xbb\xbf"):
@@ -48,7 +81,11 @@ def read_definition(path: Path) -> Found:
         line = raw.count(b"\n", 0, error.start) + 1
         raise FaultError(f"{path}:{line}: This is not UTF-8 text.") from None
     head, body = _split(path, text)
-    fields, lines = _fields(path, head)
+    try:
+        fields, lines = read_fields(head)
+    except FieldsError as fault:
+        raise FaultError(f"{path}:{fault.line + 1}: {fault}") from None
+    lines = {name: line + 1 for name, line in lines.items()}
     remarks += _unused(path, fields, lines)
     return Found(_definition(path, fields, lines, body), lines, tuple(remarks))
 
@@ -56,10 +93,17 @@ def read_definition(path: Path) -> Found:
 def _bytes(path: Path) -> bytes:
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-        with open(descriptor, "rb") as stream:
+    except OSError as error:
+        raise FaultError(f"{path}:1: The file cannot be read: {error.strerror}.") from None
+    try:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise FaultError(f"{path}:1: This is not a file.")
+        with open(descriptor, "rb", closefd=False) as stream:
             raw = stream.read(LARGEST + 1)
     except OSError as error:
         raise FaultError(f"{path}:1: The file cannot be read: {error.strerror}.") from None
+    finally:
+        os.close(descriptor)
     if len(raw) > LARGEST:
         raise FaultError(f"{path}:1: The file is larger than {LARGEST} bytes.")
     return raw
@@ -73,33 +117,11 @@ def _split(path: Path, text: str) -> tuple[str, str]:
         )
     for number, line in enumerate(lines[1:], 1):
         if line.rstrip() in ("---", "..."):
-            return "".join(lines[1:number]), "".join(lines[number + 1 :]).strip()
+            head = "".join(lines[1:number])
+            if len(head) > LONGEST_HEAD:
+                raise FaultError(f"{path}:2: The fields have more than {LONGEST_HEAD} characters.")
+            return head, "".join(lines[number + 1 :]).strip()
     raise FaultError(f"{path}:1: The three dashes that end the fields are missing.")
-
-
-def _fields(path: Path, head: str) -> tuple[dict[str, Any], dict[str, int]]:
-    """The values, and the line of each field."""
-    # Imported here because most sessions start no agent, and a parser is not free.
-    import yaml
-
-    try:
-        node = yaml.compose(head, yaml.SafeLoader)
-        values = yaml.safe_load(head)
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        line = mark.line + 2 if mark else 2
-        problem = getattr(error, "problem", None) or "it cannot be read"
-        raise FaultError(f"{path}:{line}: This is not valid YAML: {problem}. Text with a colon needs quotes.") from None
-    except RecursionError:
-        raise FaultError(f"{path}:2: The YAML is nested too deeply.") from None
-    if not isinstance(values, dict) or not isinstance(node, yaml.MappingNode):
-        raise FaultError(f"{path}:2: Expected fields such as name and description.")
-    lines: dict[str, int] = {}
-    for key, _ in node.value:
-        if key.value in lines:
-            raise FaultError(f"{path}:{key.start_mark.line + 2}: The field {key.value!r} stands twice.")
-        lines[key.value] = key.start_mark.line + 2
-    return values, lines
 
 
 def _unused(path: Path, fields: dict[str, Any], lines: dict[str, int]) -> Iterator[str]:
@@ -118,6 +140,9 @@ def _definition(path: Path, fields: dict[str, Any], lines: dict[str, int], body:
         value = fields.get(name)
         if value is not None and not isinstance(value, str):
             raise wrong(name, f"must be text, got {value!r}.")
+        odd = next((char for char in value or "" if category(char) in UNSEEN and char not in SEEN_AFTER_ALL), "")
+        if odd:
+            raise wrong(name, f"holds the character U+{ord(odd):04X}, which is no text.")
         return (value or "").strip()
 
     name, description = text("name") or path.stem, text("description")
@@ -156,11 +181,20 @@ def _names(path: Path, fields: dict[str, Any], lines: dict[str, int], name: str)
     """A list of tools: a YAML list, or text with commas outside of parentheses."""
     if name not in fields:
         return None
-    value = fields[name]
-    if value is None:
-        value = []
+    value = [] if fields[name] is None else fields[name]
     if isinstance(value, str):
-        value = [word.strip() for word in re.split(r",(?![^(]*\))", value) if word.strip()]
+        value = _split_names(value)
     if not isinstance(value, list) or not all(isinstance(item, str) and item.strip() for item in value):
         raise FaultError(f"{path}:{lines.get(name, 2)}: {name} must be a list of tool names, got {value!r}.")
     return tuple(item.strip() for item in value)
+
+
+def _split_names(text: str) -> list[str]:
+    parts, depth = [""], 0
+    for char in text:
+        depth += (char == "(") - (char == ")" and depth > 0)
+        if char == "," and not depth:
+            parts.append("")
+        else:
+            parts[-1] += char
+    return [part for part in parts if part.strip()]

@@ -34,6 +34,7 @@ def completed(
         total_tool_use_count=outcome.tool_calls,
         total_duration_ms=outcome.ms,
         total_tokens=sum(number for name, number in usage.items() if name in COUNTED),
+        total_cost=usage.get("cost") if "unpriced_requests" not in usage else None,
         usage={name: number for name, number in usage.items() if name != "tools"},
         tool_stats=usage.get("tools", {}),
         worktree_path=str(kept.path) if kept else None,
@@ -71,9 +72,9 @@ def worded(value: AgentOutput) -> str:
 def about(value: AgentOutput) -> str:
     """The run in one line."""
     said = [f"{value.agent_type} agent {value.agent_id}"]
-    said.append(
-        f"{value.total_tool_use_count} calls, {value.total_tokens} tokens, {value.total_duration_ms / 1000:.1f} s"
-    )
+    cost = "" if value.total_cost is None else f"cost {value.total_cost:.4f}, "
+    spent = f"{value.total_tokens} tokens, {cost}{value.total_duration_ms / 1000:.1f} s"
+    said.append(f"{value.total_tool_use_count} calls, {spent}")
     if value.stopped_by != "end":
         said.append(f"stopped by {value.stopped_by}: the report may be incomplete")
     if value.worktree_path:

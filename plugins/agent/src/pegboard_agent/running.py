@@ -10,6 +10,7 @@ from typing import Any
 
 from pegboard import Context, ToolError
 from pegboard.agents import Child, ChildOutcome
+from pegboard.services import Task
 from pegboard_agent import typed
 from pegboard_agent.agent import AgentInput, AgentOutput
 from pegboard_agent.reports import announcement, completed, cut
@@ -36,6 +37,7 @@ class Job:
         self._warnings, self._isolated = [*warnings, *child.warnings], isolated
         self._calls, self._last = 0, "none"
         self._log: Path | None = None
+        self._task: Task | None = None
 
     async def start(self, *, background: bool) -> AgentOutput:
         """Run it now, or leave it to the background."""
@@ -55,7 +57,7 @@ class Job:
         background = self._ctx.background
         child.__enter__()  # Its place is taken now; the work gives it back.
         try:
-            task = background.start(args.description, self._work, output=self._log)
+            self._task = background.start(args.description, self._work, output=self._log)
         except BaseException:
             child.__exit__()
             raise
@@ -67,7 +69,7 @@ class Job:
             prompt=args.prompt,
             resolved_model=child.model,
             output_file=str(self._log),
-            task_id=task.id,
+            task_id=self._task.id,
             warnings=self._warnings,
         )
 
@@ -87,14 +89,15 @@ class Job:
         finally:
             self._child.__exit__()
             self._note(news.splitlines()[0])
-            self._ctx.agents.announce(news)
+            if self._child.state != "interrupted":  # By the end of the session: nobody is there who could be told.
+                self._ctx.agents.announce(news)
 
     async def _run(self) -> AgentOutput:
         place: Worktree | None = None
         async with AsyncExitStack() as stack:
             if self._isolated:
                 label = self._args.name or self._child.kind
-                place = await stack.enter_async_context(worktree(self._ctx, label))
+                place = await stack.enter_async_context(worktree(self._ctx, label, self._child.workspace))
             outcome, result = await self._answer(place)
         output = completed(self._child, self._args, outcome, self._warnings, place)
         return output.model_copy(update={"result": result})
@@ -103,19 +106,22 @@ class Job:
         args, schema = self._args, self._args.output_schema
         workspace = place.path if place else None
         prompt = args.prompt if schema is None else typed.asking(args.prompt, schema)
-        outcome = await self._child.run(prompt, workspace=workspace, seconds=self._seconds, on_event=self._hear)
+        outcome = await self._ask(prompt, self._seconds, workspace)
         if schema is None:
             return outcome, None
         result, fault = typed.parse(outcome.text, schema)
         if fault and outcome.stopped_by == "end":
             left = max(self._seconds - outcome.ms / 1000, 1.0)
-            again = await self._child.run(typed.asking_again(fault), seconds=left, on_event=self._hear)
+            again = await self._ask(typed.asking_again(fault), left, workspace)
             outcome = replace(again, ms=outcome.ms + again.ms, turns=outcome.turns + again.turns)
             result, fault = typed.parse(outcome.text, schema)
         if fault:
             reason = f"The answer of the agent {self._child.id} does not fit output_schema: {fault}"
             raise ToolError(f"{reason}\nIt said: {outcome.text[:2000]}", code="invalid_input")
         return outcome, result
+
+    async def _ask(self, prompt: str, seconds: float, workspace: Path | None) -> ChildOutcome:
+        return await self._child.run(prompt, workspace=workspace, seconds=seconds, on_event=self._hear, task=self._task)
 
     def _hear(self, kind: str, data: Mapping[str, Any]) -> None:
         """Show signs of life: what the agent called, and how much by now."""

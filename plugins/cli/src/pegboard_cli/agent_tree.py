@@ -46,11 +46,14 @@ class AgentTree:
             return f"{margin}{node.label} {data['state']}: {node.calls} calls, {seconds:.1f} s"
         return None
 
-    def rows(self, parent: str = "main", depth: int = 0) -> Iterator[str]:
-        """The agents and their calls that run now, children under their parents."""
+    def rows(self, parent: str = "", depth: int = 0) -> Iterator[str]:
+        """The agents and their calls that run now, children under their parents.
+
+        One whose parent has ended, as in the background or resumed by another, stands at the top.
+        """
         now = time.monotonic()
         for key, node in list(self.nodes.items()):
-            if node.parent != parent:
+            if (node.parent if node.parent in self.nodes else "") != parent:
                 continue
             yield f"{INDENT * depth}{node.label}  {node.calls} calls  {now - node.began:.1f} s"
             for label, began in list(node.running.values()):

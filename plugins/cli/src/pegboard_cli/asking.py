@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import sys
 import termios
+from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 from pegboard import Allow, Decision, Deny, Question, hookimpl
 from pegboard.errors import SettingsError
 from pegboard_cli.showing import lines_of, page, revealed
-from pegboard_cli.typed import Typed, with_a_person
+from pegboard_cli.typed import Desk, Typed
 
 if TYPE_CHECKING:
     from pegboard.settings import Settings
@@ -25,6 +26,7 @@ class Answer:
 
     def __init__(self, yes: bool, view: View | None = None, settings: Settings | None = None) -> None:
         self.yes, self.view, self.settings = yes, view, settings
+        self.desk = view.desk if view else Desk()
         self._always: set[str] = set()
 
     @hookimpl
@@ -38,13 +40,8 @@ class Answer:
         if not (sys.stdin.isatty() and sys.stderr.isatty()):
             reason = f"{question.decision.reason} A safety check is not answered by --yes."
             return Deny(reason, layer=question.decision.layer) if self.yes else None
-        if self.view:
-            self.view.pause()
-        try:
-            return await with_a_person(lambda typed: self._ask(question, typed))
-        finally:
-            if self.view:
-                self.view.resume()
+        room = self.view.question() if self.view else nullcontext()
+        return await self.desk.ask(lambda typed: self._ask(question, typed), room)
 
     def _ask(self, question: Question, typed: Typed) -> Decision:
         """Show the call as it will run and wait for a choice."""

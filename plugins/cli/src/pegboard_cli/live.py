@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import sys
 import time
+from collections.abc import Generator
+from contextlib import contextmanager
 from types import TracebackType
 from typing import Any, Self
 
@@ -32,10 +33,13 @@ class LiveView(View):
 
     def __init__(self) -> None:
         super().__init__()
-        self.console = Console(highlight=False)
+        self.console = Console(file=self.out, highlight=False)
         self.running: dict[str, Running] = {}
         self.writing = ""
-        self.live = Live(get_renderable=self._below, console=self.console, refresh_per_second=8, transient=True)
+        self.live = self._new_live()
+
+    def _new_live(self) -> Live:
+        return Live(get_renderable=self._below, console=self.console, refresh_per_second=8, transient=True)
 
     def __enter__(self) -> Self:
         self.live.start()
@@ -88,20 +92,37 @@ class LiveView(View):
 
     def say_of_agent(self, line: str) -> None:
         """A line about what a sub-agent does; what it does now stands below."""
+        if self._prompting:
+            self.console.print()
         self.console.print(Text(visible(line), style="dim"))
+        if self._prompting:
+            self.show_prompt()
 
-    def pause(self) -> None:
-        """Make room for a question."""
+    @contextmanager
+    def prompt(self) -> Generator[None, None, None]:
+        """Wait for a prompt, with nothing moving below it."""
+        with self._still(), super().prompt():
+            yield
+
+    @contextmanager
+    def question(self) -> Generator[None, None, None]:
+        """Make room for a question, with nothing moving below it."""
+        with self._still(), super().question():
+            yield
+
+    @contextmanager
+    def _still(self) -> Generator[None, None, None]:
         self.live.stop()
-
-    def resume(self) -> None:
-        """The question is answered."""
-        self.live.start()
+        try:
+            yield
+        finally:
+            self.live = self._new_live()  # The old one would wipe as many lines of the talk as it last had itself.
+            self.live.start()
 
     def show_prompt(self) -> None:
         """Say that it is the person's turn."""
-        sys.stdout.write("\x1b[1m>\x1b[0m ")
-        sys.stdout.flush()
+        self.out.write("\x1b[1m>\x1b[0m ")
+        self.out.flush()
 
     def _lift(self) -> None:
         if self.writing:

@@ -154,15 +154,9 @@ async def answer(given: argparse.Namespace, board: Board, view: View, prompt: st
 async def chat(session: Session, view: View) -> int:
     """Prompts from the terminal, until end of file."""
     from pegboard import ProviderError
-    from pegboard_cli.typed import Typed, with_a_person
 
     while True:
-        view.pause()
-        try:
-            view.show_prompt()
-            line = await with_a_person(Typed.readline)
-        finally:
-            view.resume()
+        line = await view.desk.line(view.prompt)
         if not line:
             return OK
         if line.strip():

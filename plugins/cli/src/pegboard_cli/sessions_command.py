@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 import time
 import uuid
@@ -18,6 +19,7 @@ from pegboard_cli.main import OK
 EXAMPLES = """\
   pegboard sessions                  what is kept, newest first
   pegboard sessions show ID          one conversation
+  pegboard sessions show ID --agent A
   pegboard sessions delete ID
   pegboard run --resume ID "Go on"
 """
@@ -31,6 +33,7 @@ def run(words: list[str]) -> int:
     options.listing(parser)
     parser.add_argument("act", nargs="?", choices=["list", "show", "delete"], default="list", help="what to do")
     parser.add_argument("id", nargs="?", metavar="ID", help="the session, or the beginning of its id")
+    parser.add_argument("--agent", metavar="A", help="with show: a sub-agent of the session, by id or name")
     given = parser.parse_args(words)
     if given.act == "list":
         return show_list(as_json=given.json)
@@ -38,10 +41,10 @@ def run(words: list[str]) -> int:
         parser.error(f"{given.act} needs the id of a session")
     path = find_session(given.id)
     if given.act == "delete":
-        path.unlink()
+        forget(path)
         sys.stdout.write(f"Deleted {path.stem}.\n")
         return OK
-    return show(path, as_json=given.json)
+    return show(agent_of(path, given.agent) if given.agent else path, as_json=given.json)
 
 
 def folder() -> Path | None:
@@ -65,8 +68,14 @@ def new_session(settings: Settings) -> Path | None:
     oldest = time.time() - settings.get("sessionRetentionDays", KEEP_DAYS) * 86_400
     for path in transcripts():
         if path.stat().st_mtime < oldest:
-            path.unlink(missing_ok=True)
+            forget(path)
     return place / f"{uuid.uuid4().hex}.jsonl"
+
+
+def forget(path: Path) -> None:
+    """Remove a transcript and those of its sub-agents."""
+    path.unlink(missing_ok=True)
+    shutil.rmtree(path.with_suffix(""), ignore_errors=True)
 
 
 def find_session(beginning: str) -> Path:
@@ -78,6 +87,18 @@ def find_session(beginning: str) -> Path:
     if beginning and len(found) > 1:
         raise PegboardError(f"{len(found)} sessions begin with {beginning!r}. Give more of the id.")
     return found[0]
+
+
+def agent_of(path: Path, wanted: str) -> Path:
+    """The transcript of a sub-agent."""
+    from pegboard.session.records import recorded
+
+    records, _ = recorded(path)
+    for record in records:
+        if wanted in (record.agent.id, record.request.name):
+            return path.with_suffix("") / f"{record.agent.id}.jsonl"
+    known = ", ".join(record.label for record in records) or "none"
+    raise PegboardError(f"The session {path.stem} has no agent {wanted!r}. Its agents: {known}.")
 
 
 def show_list(*, as_json: bool) -> int:

@@ -6,9 +6,10 @@ import select
 import sys
 import threading
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import Protocol, TypeVar
 
-from anyio import to_thread
+from anyio import CancelScope, Lock, to_thread
 
 T = TypeVar("T")
 PAUSE = 0.1
@@ -57,3 +58,33 @@ async def with_a_person(talk: Callable[[Typed], T]) -> T:
         return await to_thread.run_sync(talk, typed, abandon_on_cancel=True)
     finally:
         typed.leave()
+
+
+class Desk:
+    """The person at the terminal, for one talk at a time. A question goes before the prompt that they may be typing.
+
+    Without it a question of an agent in the background and the prompt would wait for the same line, and the one that is
+    not meant would get it.
+    """
+
+    def __init__(self) -> None:
+        self._talking = Lock()
+        self._prompt: CancelScope | None = None
+
+    async def ask(self, talk: Callable[[Typed], T], room: AbstractContextManager[object]) -> T:
+        """Ask a question, in the `room` that a view makes for it."""
+        if self._prompt:
+            self._prompt.cancel()
+        async with self._talking:
+            with room:
+                return await with_a_person(talk)
+
+    async def line(self, room: Callable[[], AbstractContextManager[object]]) -> str:
+        """The next prompt, in a `room` as above; empty at the end of input.
+
+        After each question that came first the person begins anew.
+        """
+        while True:
+            async with self._talking:
+                with CancelScope() as self._prompt, room():
+                    return await with_a_person(Typed.readline)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import sys
 import time
+from collections.abc import Generator
+from contextlib import contextmanager
 from types import TracebackType
 from typing import Any, Self
 
@@ -13,6 +15,7 @@ from pegboard.session.loop import Outcome, Session
 from pegboard.wording import shown
 from pegboard_cli.agent_tree import AgentTree
 from pegboard_cli.output import printable, visible
+from pegboard_cli.typed import Desk
 
 
 class View:
@@ -22,7 +25,11 @@ class View:
         self.began = time.monotonic()
         self.inputs: dict[str, str] = {}
         self.agents = AgentTree()
-        self._midline = False
+        # Taken now: inside a call `sys.stdout` belongs to the tool, and a sub-agent's events come from inside one.
+        self.out = sys.stdout
+        self.desk = Desk()
+        self._midline = self._prompting = False
+        self._held: list[Event] | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -35,6 +42,9 @@ class View:
     @hookimpl
     def observe(self, event: Event) -> None:
         """Every event of the board and the session; those of sub-agents go to their tree."""
+        if self._held is not None:
+            self._held.append(event)
+            return
         if "agent" in event.data:
             asked = event.kind == "call_requested"
             call = summary(event.data["name"], event.data["input"]) if asked else ""
@@ -47,8 +57,8 @@ class View:
 
     def on_text_written(self, text: str) -> None:
         """The model writes."""
-        sys.stdout.write(printable(text))
-        sys.stdout.flush()
+        self.out.write(printable(text))
+        self.out.flush()
         self._midline = not text.endswith("\n")
 
     def on_message_finished(self, **data: Any) -> None:
@@ -88,7 +98,11 @@ class View:
 
     def say_of_agent(self, line: str) -> None:
         """A line about what a sub-agent does."""
+        if self._prompting:
+            sys.stderr.write("\n")
         self.say(line)
+        if self._prompting:
+            self.show_prompt()
 
     def fail(self, message: str) -> None:
         """What went wrong."""
@@ -106,17 +120,33 @@ class View:
         sys.stderr.write("> ")
         sys.stderr.flush()
 
-    def pause(self) -> None:
-        """Make room for a question."""
+    @contextmanager
+    def prompt(self) -> Generator[None, None, None]:
+        """Wait for a prompt; what happens in the background meanwhile is shown, and the prompt again below it."""
         self._end_line()
+        self._prompting = True
+        try:
+            self.show_prompt()
+            yield
+        finally:
+            self._prompting = False
 
-    def resume(self) -> None:
-        """The question is answered."""
+    @contextmanager
+    def question(self) -> Generator[None, None, None]:
+        """Make room for a question; what happens meanwhile is shown when it is answered."""
+        self._end_line()
+        self._held = []
+        try:
+            yield
+        finally:
+            held, self._held = self._held, None
+            for event in held:
+                self.observe(event)
 
     def _end_line(self) -> None:
         if self._midline:
-            sys.stdout.write("\n")
-            sys.stdout.flush()
+            self.out.write("\n")
+            self.out.flush()
             self._midline = False
 
 
@@ -131,8 +161,8 @@ class StreamJsonView(View):
     def line(self, kind: str, **data: Any) -> None:
         """One line."""
         entry = {"type": kind, "t": round(time.monotonic() - self.began, 6), **data}
-        sys.stdout.write(json.dumps(entry, ensure_ascii=False, default=str) + "\n")
-        sys.stdout.flush()
+        self.out.write(json.dumps(entry, ensure_ascii=False, default=str) + "\n")
+        self.out.flush()
 
     def finish(self, outcome: Outcome, session: Session) -> None:
         """The last line of a prompt."""
@@ -153,7 +183,7 @@ class JsonView(View):
 
     def finish(self, outcome: Outcome, session: Session) -> None:
         """The object."""
-        sys.stdout.write(json.dumps(result_data(outcome, session), ensure_ascii=False, indent=1) + "\n")
+        self.out.write(json.dumps(result_data(outcome, session), ensure_ascii=False, indent=1) + "\n")
 
 
 def result_data(outcome: Outcome, session: Session) -> dict[str, Any]:
