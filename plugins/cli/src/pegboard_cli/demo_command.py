@@ -52,7 +52,7 @@ def run(words: list[str]) -> int:
     with tempfile.TemporaryDirectory(prefix="pegboard-demo-") as folder:
         given.cwd = folder
         lay_out(Path(folder))
-        board = the_board(given, view)
+        view.board = board = the_board(given, view)
         if plain:
             sys.stdout.write(INTRODUCTION + "\n")
         with keep_stdout_clean(), view:

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from types import TracebackType
 from typing import Any, Self
 
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
-from rich.markup import escape
 from rich.spinner import Spinner
 from rich.text import Text
 
+from pegboard import Call, Tool, hookimpl
+from pegboard.errors import PegboardError
+from pegboard.inputs import validate
 from pegboard_cli.output import visible
 from pegboard_cli.views import View
 
+RESULT_LINES = 12
+"""How many lines of a result stay on the screen; the model has them all."""
 MARKS = {"ok": ("✓", "green"), "failed": ("✗", "red"), "denied": ("⊘", "yellow")}
 
 
@@ -24,7 +28,8 @@ class Running:
     """A call on the screen."""
 
     def __init__(self, label: str) -> None:
-        self.label, self.began, self.progress = label, time.monotonic(), ""
+        self.label, self.began = label, time.monotonic()
+        self.progress, self.tail = "", list[str]()
         self.spinner = Spinner("dots")
 
 
@@ -36,6 +41,7 @@ class LiveView(View):
         self.console = Console(file=self.out, highlight=False)
         self.running: dict[str, Running] = {}
         self.writing = ""
+        self._rendered: dict[str, RenderableType] = {}
         self.live = self._new_live()
 
     def _new_live(self) -> Live:
@@ -65,26 +71,58 @@ class LiveView(View):
         """The model has written a call; what it said before stands above it."""
         self._lift()
         super().on_call_requested(id, name, input)
+        if self.board:
+            try:
+                tool = self.board.find(name).tool
+                args, _ = validate(tool.name, tool.input, input)
+                self.inputs[id] = tool.describe(args)
+            except (PegboardError, ImportError):
+                return  # What the model wrote stands for itself; the call will say what is wrong with it.
 
     def on_call_started(self, id: str, name: str) -> None:
         """A call is being handled."""
         self.running[id] = Running(self.inputs.get(id, name))
 
-    def on_call_progress(self, id: str, message: str, **rest: Any) -> None:
-        """A sign of life."""
-        if id in self.running:
-            self.running[id].progress = visible(message)
+    def on_call_progress(self, id: str, message: str, data: Mapping[str, Any] | None = None) -> None:
+        """A sign of life, and for a command the last lines of its output."""
+        if call := self.running.get(id):
+            tail = str((data or {}).get("tail", ""))
+            call.progress, call.tail = ("", tail.splitlines()) if tail else (message, [])
+
+    @hookimpl
+    def after_call(self, tool: Tool[Any, Any], call: Call, value: Any) -> None:
+        """Keep how the tool would show its result, until the call is over."""
+        if (shown := tool.render_result(value)) is not None:
+            self._rendered[call.id] = shown  # type: ignore[assignment]
 
     def on_call_finished(self, id: str, name: str, decision: str, is_error: bool, ms: float, said: str) -> None:
         """A call has its result."""
         self.running.pop(id, None)
         kind = "denied" if decision == "deny" else "failed" if is_error else "ok"
         mark, style = MARKS[kind]
-        label = escape(visible(self.inputs.pop(id, name)))
-        self.console.print(f"[{style}]{mark}[/] {label} [dim]{ms:.0f} ms[/]")
-        first = next(iter(said.strip().splitlines()), "")
-        if first:
-            self.console.print(Text(f"    {visible(first)[:120]}", style="dim"))
+        label = visible(self.inputs.pop(id, name))
+        rows: list[RenderableType] = [Text.assemble((f"{mark} ", style), label, (f" {ms:.0f} ms", "dim"))]
+        rendered = self._rendered.pop(id, None)
+        if rendered is not None and kind == "ok":
+            rows += self._result_rows(rendered)
+        elif first := next(iter(said.strip().splitlines()), ""):
+            rows.append(Text(f"    {visible(first)[:120]}", style="dim"))
+        self.live.refresh()  # Otherwise what is printed pushes up the row of a call that is over.
+        self.console.print(Group(*rows))
+
+    def _result_rows(self, rendered: RenderableType) -> list[RenderableType]:
+        """The first lines of a result as its tool shows it; nothing in it may steer the terminal."""
+        options = self.console.options.update_width(max(self.console.width - 4, 20))
+        lines = self.console.render_lines(rendered, options, pad=False)
+        while lines and not "".join(segment.text for segment in lines[-1]).strip():
+            lines.pop()
+        rows: list[RenderableType] = []
+        for line in lines[:RESULT_LINES]:
+            safe = [(visible(segment.text), segment.style or "") for segment in line if not segment.control]
+            rows.append(Text.assemble("    ", *safe))
+        if len(lines) > RESULT_LINES:
+            rows.append(Text(f"    … {len(lines) - RESULT_LINES} more lines", style="dim"))
+        return rows
 
     def say(self, line: str) -> None:
         """A line about what happens."""
@@ -134,7 +172,8 @@ class LiveView(View):
         for call in list(self.running.values()):
             seconds = time.monotonic() - call.began
             progress = f"  {call.progress[:60]}" if call.progress else ""
-            call.spinner.update(text=Text(f"{visible(call.label)[:90]}  {seconds:.1f} s{progress}"))
+            call.spinner.update(text=Text(f"{visible(call.label)[:90]}  {seconds:.1f} s{visible(progress)}"))
             rows.append(call.spinner)
+            rows += [Text(f"    {visible(line)}", style="dim", no_wrap=True, overflow="ellipsis") for line in call.tail]
         rows += [Text(f"  {visible(row)}", style="cyan") for row in self.agents.rows()]
         return Group(*rows)

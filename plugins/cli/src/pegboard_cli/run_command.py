@@ -58,6 +58,7 @@ def run(words: list[str]) -> int:
 
     view = view_for(given.output_format)
     board = Board.load(settings=settings, plugins=[Answer(False, view, settings), view, *Audit.of(settings)])
+    view.board = board
     options.warn(settings, [notice for notice in board.pool.notices if notice not in settings.notices])
     with keep_stdout_clean(), view:
         return anyio.run(converse, given, board, view, prompt)

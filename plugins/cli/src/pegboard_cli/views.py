@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from types import TracebackType
 from typing import Any, Self
 
-from pegboard import Event, hookimpl
+from pegboard import Board, Event, hookimpl
 from pegboard.session.loop import Outcome, Session
 from pegboard.wording import shown
 from pegboard_cli.agent_tree import AgentTree
@@ -28,6 +28,8 @@ class View:
         # Taken now: inside a call `sys.stdout` belongs to the tool, and a sub-agent's events come from inside one.
         self.out = sys.stdout
         self.desk = Desk()
+        self.board: Board | None = None
+        """Set once there is one: it knows how its tools want to be shown."""
         self._midline = self._prompting = False
         self._held: list[Event] | None = None
 
