@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 WRITING = frozenset({">", ">>", ">|", "&>", "&>>", "<>"})
 CLOSING = frozenset({">&-", "<&-"})
+NAMED = re.compile(rb"\{\w+(\[[^\]]*\])?\}\Z")
 DELIMITER = re.compile(r"\w+|'\w+'|\"\w+\"")
 
 
@@ -51,6 +52,8 @@ class Redirects:
 
     def _file(self, node: Node) -> list[Word]:
         operator, words = "", list[Word]()
+        if NAMED.search(self.walk.source[: node.start_byte]):
+            self.walk.refuse_whole(node, "A redirect sets a variable of the shell.")
         for child in node.children:
             if child.type == "file_descriptor":
                 continue

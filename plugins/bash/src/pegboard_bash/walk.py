@@ -27,6 +27,9 @@ WORDS = frozenset(
     }
 )
 FLAT = frozenset({"word", "number", "raw_string", "ansi_c_string", "comment", "heredoc_end", "heredoc_start"})
+OWN_NAME = re.compile(r"[a-z]\w*", re.ASCII)
+"""Names that a loop may use: the shell and programs have theirs in capitals, and `_` changes with every command."""
+
 DEEPEST, MOST_VALUES, MOST_STATEMENTS, MOST_PLACES = 60, 32, 2_000, 8
 
 
@@ -144,12 +147,13 @@ class Walk:
             self.refuse_whole(node, "A cd in a loop may lead anywhere.")
 
     def _bind(self, name: str, value: str | None) -> None:
-        if name.isupper() or value is None:
-            self.variables.pop(name, None)
-            if name.isupper():
-                self.deed.refuse(f"The variable {name} may matter to programs.")
-        else:
+        harmless = OWN_NAME.fullmatch(name) and not name.endswith("_proxy")
+        if not harmless:
+            self.deed.refuse(f"The variable {name} may matter to programs.")
+        if harmless and value is not None:
             self.variables[name] = value
+        else:
+            self.variables.pop(name, None)
 
     def _values(self, node: Node, values: list[str] | None) -> list[str] | None:
         if values is None:
