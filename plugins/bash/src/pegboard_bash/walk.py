@@ -10,7 +10,7 @@ from pegboard import Part
 from pegboard_bash.conditions import problem_of_test
 from pegboard_bash.deeds import Deed, Place
 from pegboard_bash.redirects import Redirects
-from pegboard_bash.simple import Reading, absorb, is_safe_assignment, read_command
+from pegboard_bash.simple import SHELLS, Reading, absorb, is_safe_assignment, read_command
 from pegboard_bash.words import ARITHMETIC, Speller, Word
 
 if TYPE_CHECKING:
@@ -59,11 +59,19 @@ class Walk:
             self.deed.refuse("It is made of too many commands to follow.")
         else:
             visit = VISITS.get(node.type)
+            self._note_place()
             if visit is None:
                 self._unknown(node)
             else:
                 visit(self, node)
         self._nesting -= 1
+
+    def _note_place(self) -> None:
+        """`$PWD` is known where only one folder is possible."""
+        if len(self.place.cwds) == 1:
+            self.variables["PWD"] = self.place.cwds[0]
+        else:
+            self.variables.pop("PWD", None)
 
     def sequence(self, node: Node) -> None:
         """Statements one after the other."""
@@ -115,6 +123,7 @@ class Walk:
     def redirected(self, node: Node) -> None:
         """A statement with redirects."""
         body = node.child_by_field_name("body")
+        self.redirects.texts.clear()
         extra = self.redirects.all([child for child in node.children if child != body])
         if body is None:
             return
@@ -273,7 +282,10 @@ class Walk:
         words += self.redirects.all(inside)
         words += extra or []
         if words:
-            self._finish(read_command(words, self.place, self.depth), assignments)
+            reading = read_command(words, self.place, self.depth)
+            if self.redirects.texts and reading.deed.program in SHELLS:
+                reading.deed.subtexts += self.redirects.texts
+            self._finish(reading, assignments)
 
     def _name(self, node: Node) -> list[Word]:
         child = node.children[0] if node.children else node

@@ -11,7 +11,7 @@ DANGEROUS = re.compile(
     r"\b(system|getline|ENVIRON|PROCINFO|SYMTAB|FUNCTAB|close|fflush|load|include|extension|ARGV|ARGC)\b|@"
 )
 STRING = re.compile(r'"(?:[^"\\\n]|\\.)*"', re.DOTALL)
-REGEX = re.compile(r"/(?:[^/\\\n\[]|\\[^\n]|\[\^?(?:\[:\w+:\]|[^\]\[/\n\\])+\])*/")
+REGEX = re.compile(r"/(?:[^/\\\n\[]|\\[^\n]|\[(?!\^?\])\^?(?:\[:\w+:\]|[^\]\[/\n\\])+\])*/")
 """A bracket that begins with its end or holds a slash is left out: where such an expression ends is not certain."""
 
 DIVIDED = re.compile(r"(\$?\b(?!(print|printf|return|in|case|getline|length)\b)[A-Za-z_]\w*|\d)[ \t]*\Z")
