@@ -87,11 +87,13 @@ class Walk:
         """Statements of which some may not run: afterwards the shell may stand in either place."""
         seen, before = list(self.place.cwds), self.place.cwds
         for child in self._members(node):
+            if child.type in ("||", "else", "elif", "else_clause", "elif_clause"):
+                self.place.cwds = tuple(dict.fromkeys(seen))
             if child.is_named:
                 self.statement(child)
                 seen += self.place.cwds
             elif child.type in ("||", "else", "elif"):
-                self.place.cwds = tuple(dict.fromkeys(seen))
+                continue
             elif child.type not in TOKENS:
                 self.refuse_whole(node, f"{child.type!r} is not understood here.")
         self.place.cwds = tuple(dict.fromkeys(seen))
@@ -115,24 +117,33 @@ class Walk:
             for child in node.children:
                 if child.is_named:
                     self.statement(child)
-                    self.place.cwds = before
+                    self.place.cwds = before = self._either(before) if _holds_list(child) else before
         else:
             self.sequence(node)
         self.place.cwds = before
+
+    def _either(self, before: tuple[str, ...]) -> tuple[str, ...]:
+        """The places where the shell stood before, and those where it may stand now."""
+        return tuple(dict.fromkeys((*before, *self.place.cwds)))
 
     def redirected(self, node: Node) -> None:
         """A statement with redirects."""
         body = node.child_by_field_name("body")
         self.redirects.texts.clear()
-        extra = self.redirects.all([child for child in node.children if child != body])
-        if body is None:
-            return
-        if body.type == "command":
-            self.command(body, extra)
+        redirects = [child for child in node.children if child != body]
+        if body is None or body.type == "command":
+            extra = self.redirects.all(redirects)
+            if body is not None:
+                self.command(body, extra)
         else:
-            if extra:
-                self.refuse_whole(node, "A redirect has more than one target.")
+            # The parser hands the redirect of the last command of a list to the whole list. So it may be opened
+            # where an earlier `cd` has led.
+            before = self.place.cwds
             self.statement(body)
+            after, self.place.cwds = self.place.cwds, self._either(before)
+            if self.redirects.all(redirects):
+                self.refuse_whole(node, "A redirect has more than one target.")
+            self.place.cwds = after
         self.redirects.rest(node)
 
     def loop(self, node: Node) -> None:
@@ -350,6 +361,12 @@ class Walk:
                 self.nested(child)
         else:
             self.add(Part(" ".join(self._text(node).split()), read_only=True))
+
+
+def _holds_list(node: Node) -> bool:
+    """Whether a member of a pipeline begins with earlier commands: the parser nests `cd x && ls 2>&1 | wc` so."""
+    body = node.child_by_field_name("body") if node.type == "redirected_statement" else node
+    return body is not None and body.type in ("list", "negated_command")
 
 
 VISITS = {
