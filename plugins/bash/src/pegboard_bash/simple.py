@@ -109,6 +109,8 @@ def _judge(name: str, words: list[Word], deed: Deed) -> None:
 
 
 def _program(word: Word, rest: list[Word], deed: Deed) -> str:
+    if word.source == "{":
+        return word.source
     if not word.literal or word.glob or not word.text:
         deed.refuse("Which program it runs is known only when it runs.")
         return ""

@@ -86,14 +86,15 @@ class Walk:
     def conditional(self, node: Node) -> None:
         """Statements of which some may not run: afterwards the shell may stand in either place."""
         seen, before = list(self.place.cwds), self.place.cwds
+        skipped = False
         for child in self._members(node):
-            if child.type in ("||", "else", "elif", "else_clause", "elif_clause"):
+            # What follows `a || b` runs wherever the one or the other has left the shell, also behind an `&&`.
+            skipped = skipped or child.type in ("||", "else_clause", "elif_clause")
+            if skipped:
                 self.place.cwds = tuple(dict.fromkeys(seen))
             if child.is_named:
                 self.statement(child)
                 seen += self.place.cwds
-            elif child.type in ("||", "else", "elif"):
-                continue
             elif child.type not in TOKENS:
                 self.refuse_whole(node, f"{child.type!r} is not understood here.")
         self.place.cwds = tuple(dict.fromkeys(seen))

@@ -218,7 +218,7 @@ def _braces(spelling: Spelling) -> list[Spelling] | None:
     """The words that braces make: `{a,b}` and `{1..3}`, not nested. None where it is more than that."""
     text, mask = spelling.text, spelling.mask
     opened = [at for at, sign in enumerate(text) if sign in "{}" and mask[at] == "u"]
-    if not opened or len(text) == 1:
+    if not opened:
         return [spelling]
     pieces: list[list[Spelling]] = []
     at = 0
