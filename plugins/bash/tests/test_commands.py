@@ -16,6 +16,11 @@ CORPUS: list[dict[str, Any]] = [
 ]
 HARMFUL = [row["command"] for row in CORPUS if row["verdict"] == "not_read_only"]
 READING = [row["command"] for row in CORPUS if row["verdict"] == "read_only"]
+TRIED: list[dict[str, Any]] = [
+    json.loads(line) for line in (Path(__file__).parent / "data" / "tried_commands.jsonl").read_text().splitlines()
+]
+"""Commands written down class by class before they were judged; `asks` marks harmless ones that ask all the same."""
+
 MORE = [json.loads(line) for line in (Path(__file__).parent / "data" / "more_commands.jsonl").read_text().splitlines()]
 EXAMPLES = [
     (name, example, reads)
@@ -36,6 +41,18 @@ def test_a_harmful_command_is_never_taken_for_reading(command, repository):
 def test_reading_commands_are_taken_for_reading(repository):
     missed = [command for command in READING if not understand(command, repository).facts.read_only]
     assert len(missed) <= 0.03 * len(READING), missed
+
+
+def test_none_of_the_tried_harmful_commands_is_taken_for_reading(repository):
+    harmful = [row["command"] for row in TRIED if not row["reads"]]
+    assert len(harmful) > 2_000
+    assert [command for command in harmful if understand(command, repository).facts.read_only] == []
+
+
+def test_the_tried_harmless_commands_are_taken_for_reading(repository):
+    harmless = [row["command"] for row in TRIED if row["reads"] and not row.get("asks")]
+    assert len(harmless) > 1_000
+    assert [command for command in harmless if not understand(command, repository).facts.read_only] == []
 
 
 @pytest.mark.parametrize(("command", "reads"), [(row["command"], row["reads"]) for row in MORE])

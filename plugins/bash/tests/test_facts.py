@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -12,6 +14,12 @@ from pegboard.permission.pipeline import judge
 from pegboard.settings import load
 from pegboard_bash import Bash, BashInput
 from pegboard_bash.understanding import understand
+
+
+def commands(kind):
+    """The commands of a kind from the tests' data."""
+    lines = (Path(__file__).parent / "data" / "reach.jsonl").read_text().splitlines()
+    return [row["command"] for row in map(json.loads, lines) if row["kind"] == kind]
 
 
 def names(paths, folder):
@@ -85,61 +93,7 @@ def test_parts_are_what_rules_look_at(command, texts, repository):
     assert [text for text in parts if text in texts] == texts
 
 
-@pytest.mark.parametrize(
-    "command",
-    [
-        "git push origin",
-        "git  push   origin",
-        "git -C x push origin",
-        "git -c a=b push origin",
-        '"git" push origin',
-        "g\\it push origin",
-        "/usr/bin/git push origin",
-        "FOO=1 git push origin",
-        "env FOO=1 git push origin",
-        "env -i git push origin",
-        "sudo -u x git push origin",
-        "watch -n 1 git push origin",
-        "setsid git push origin",
-        "ionice -c 3 git push origin",
-        "timeout 5 nice git push origin",
-        "time git push origin",
-        "command git push origin",
-        "xargs -n1 git push origin",
-        "find . -exec git push origin \\;",
-        "ls && git push origin",
-        "ls; (git push origin)",
-        "echo $(git push origin)",
-        "echo `git push origin`",
-        "echo `echo \\`git push origin\\``",
-        "cat <(git push origin)",
-        "if true; then git push origin; fi",
-        "for x in 1; do git push origin; done",
-        "while true; do git push origin; done",
-        "f() { git push origin; }; f",
-        "bash -c 'git push origin'",
-        "eval git push origin",
-        "trap 'git push origin' EXIT",
-        "git push origin > out",
-        "git push origin &",
-        "x=$(git push origin)",
-        "export x=$(git push origin)",
-        "[ -n $(git push origin) ]",
-        "[[ -n $(git push origin) ]]",
-        "case $(git push origin) in a) ;; esac",
-        "cat <<EOF\n$(git push origin)\nEOF",
-        "cat <<< $(git push origin)",
-        "! git push origin",
-        "{ git push origin; }",
-        "cat <<EOF > x; git push origin\na\nEOF",
-        "ls 'unterminated; git push origin",
-        "ls " + "a" * 12_000 + "; git push origin",
-        "flock x git push origin",
-        "git 'push' origin",
-        "git pu''sh origin",
-        "git pu\\\nsh origin",
-    ],
-)
+@pytest.mark.parametrize("command", commands("deny"))
 def test_a_deny_rule_sees_a_command_wherever_it_stands(command, repository):
     parts = understand(command, repository).facts.parts
     readings = [text for part in parts for text in (part.text, *part.also)]
@@ -175,8 +129,6 @@ def test_hosts_are_named(repository):
 
 class Case:
     def __init__(self, folder, tmp_path, rules=None, mode="default"):
-        import json
-
         (folder / ".pegboard").mkdir(exist_ok=True)
         (folder / ".pegboard" / "settings.json").write_text(json.dumps({"permissions": rules or {}}))
         settings = load(folder, {"HOME": str(tmp_path / "home")}, trusted=True, managed=str(tmp_path / "none"))
@@ -239,29 +191,7 @@ def test_accept_edits_lets_plain_file_commands_through(command, allowed, own_rep
     assert isinstance(decision, Allow) is allowed, decision
 
 
-@pytest.mark.parametrize(
-    "command",
-    [
-        "rm -rf /",
-        "rm -rf /*",
-        "rm -rf ~",
-        'rm -rf "$DIR"/*',
-        'rm -rf "$DIR"/',
-        "rm -rf ${DIR}/*",
-        "rm -rf .",
-        "rm -rf ..",
-        "rm -rf *",
-        "rm -r /usr",
-        "rmdir /etc",
-        "sudo rm -rf /",
-        "echo $(rm -rf /)",
-        "bash -c 'rm -rf /'",
-        "cd src && rm -rf ../*",
-        "find / -delete",
-        "x=1 rm -rf /",
-        "ls | xargs rm -rf /",
-    ],
-)
+@pytest.mark.parametrize("command", commands("critical"))
 def test_deleting_what_much_depends_on_asks_in_every_mode(command, own_repository, tmp_path):
     for mode in ("default", "acceptEdits", "bypassPermissions"):
         decision = Case(own_repository, tmp_path, {"allow": ["Bash"]}, mode)(command)
@@ -279,3 +209,23 @@ def test_pieces_of_knowledge_are_offered_by_the_package():
     assert {name for name in pegboard_bash.__all__ if getattr(pegboard_bash, name) is None} == set()
     with pytest.raises(AttributeError):
         _ = pegboard_bash.nothing
+
+
+@pytest.fixture
+def edited(own_repository):
+    """A repository with a folder, and a link that leads out of it."""
+    (own_repository / "d").mkdir()
+    (own_repository / "out").symlink_to("/etc")
+    return own_repository
+
+
+@pytest.mark.parametrize("command", commands("edit"))
+def test_accept_edits_knows_what_stays_inside(command, edited, tmp_path):
+    decision = Case(edited, tmp_path, mode="acceptEdits")(command)
+    assert isinstance(decision, Allow), decision
+
+
+@pytest.mark.parametrize("command", commands("no edit"))
+def test_accept_edits_asks_about_all_else(command, edited, tmp_path):
+    decision = Case(edited, tmp_path, mode="acceptEdits")(command)
+    assert not isinstance(decision, Allow), decision

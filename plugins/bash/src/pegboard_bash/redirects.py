@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from pegboard_bash.deeds import Deed, matches
-from pegboard_bash.words import Word
+from pegboard_bash.words import UNKNOWN, Word
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -15,16 +15,19 @@ if TYPE_CHECKING:
 
 WRITING = frozenset({">", ">>", ">|", "&>", "&>>", "<>"})
 CLOSING = frozenset({">&-", "<&-"})
+NAMED = re.compile(rb"\{\w+(\[[^\]]*\])?\}\Z")
 DELIMITER = re.compile(r"\w+|'\w+'|\"\w+\"")
 
 
 class Redirects:
     """The redirects of one walk."""
 
-    __slots__ = ("walk",)
+    __slots__ = ("texts", "walk")
 
     def __init__(self, walk: Walk) -> None:
         self.walk = walk
+        self.texts: list[str] = []
+        """What is given to the command as its input: a shell would run it."""
 
     def all(self, nodes: list[Node]) -> list[Word]:
         """Note what redirects read and write. Words after a target belong to the command; they come back."""
@@ -51,6 +54,8 @@ class Redirects:
 
     def _file(self, node: Node) -> list[Word]:
         operator, words = "", list[Word]()
+        if NAMED.search(self.walk.source[: node.start_byte]):
+            self.walk.refuse_whole(node, "A redirect sets a variable of the shell.")
         for child in node.children:
             if child.type == "file_descriptor":
                 continue
@@ -100,6 +105,7 @@ class Redirects:
         for child in named:
             self.walk.nested(child)
             words += self.walk.speller.words(child)
+        self.texts += [word.text.replace(UNKNOWN, " ") for word in words[:1]]
         return words[1:]
 
     def _heredoc(self, node: Node) -> list[Word]:
@@ -109,6 +115,8 @@ class Redirects:
         delimiter = speller.slice(start.start_byte, start.end_byte) if start else ""
         if start is None or end is None or not DELIMITER.fullmatch(delimiter) or not self._ends_there(node, start, end):
             self.walk.refuse_whole(node, "Where the here-document ends is not certain.")
+        if body is not None:
+            self.texts.append(speller.slice(body.start_byte, body.end_byte))
         if body is not None and delimiter[:1] not in "'\"":
             if re.search(r"[`$\\]", speller.slice(body.start_byte, body.end_byte)):
                 self.walk.refuse_whole(node, "The shell expands this here-document. Quote its delimiter.")

@@ -8,10 +8,13 @@ from pegboard import Part
 from pegboard_bash.arguments import judge
 from pegboard_bash.deeds import Deed, Place
 from pegboard_bash.programs import program_of
-from pegboard_bash.words import Word
+from pegboard_bash.words import UNKNOWN, Word
 
 TRUSTED = frozenset({"/bin", "/usr/bin", "/sbin", "/usr/sbin"})
 """Folders whose programs are the ones that their names say. Everything else named by a path is a stranger."""
+
+SHELLS = frozenset({"bash", "sh", "dash", "zsh", "ksh", "ash", "fish"})
+"""Programs that run what they are given, also from their input."""
 
 DEEPEST = 8
 SAFE_VARIABLES = frozenset(
@@ -70,9 +73,9 @@ class Reading:
 def read_command(words: list[Word], place: Place, depth: int = 0) -> Reading:
     """Understand a simple command: a program and its words, without assignments and redirects."""
     deed = Deed(place)
-    name = _program(words[0], deed)
+    name = _program(words[0], words[1:], deed)
     text, plain = spelled(words), " ".join(word.text for word in words)
-    also = [plain]
+    also = [plain, " ".join(plain.replace(UNKNOWN, " ").split())] if UNKNOWN in plain else [plain]
     if depth > DEEPEST:
         deed.refuse("It is a command in a command in a command, too deep to follow.")
         return Reading(deed, text, also)
@@ -105,7 +108,9 @@ def _judge(name: str, words: list[Word], deed: Deed) -> None:
         deed.refuse(f"What {name} does by itself is not known.")
 
 
-def _program(word: Word, deed: Deed) -> str:
+def _program(word: Word, rest: list[Word], deed: Deed) -> str:
+    if word.source == "{":
+        return word.source
     if not word.literal or word.glob or not word.text:
         deed.refuse("Which program it runs is known only when it runs.")
         return ""
@@ -114,7 +119,7 @@ def _program(word: Word, deed: Deed) -> str:
     folder, _, name = word.text.rpartition("/")
     if folder not in TRUSTED:
         deed.refuse(f"{word.text} is named by its path, so it may be any program.")
-        deed.also.append(name)
+        deed.also.append(" ".join([name, *(each.text for each in rest)]))
         return ""
     return name
 

@@ -117,6 +117,7 @@ def _whole(command: str) -> Part:
     """A command that was not understood, with everything in it that may be one, for rules that restrict."""
     pieces = (piece.strip() for piece in SEPARATORS.split(command))
     found = [piece for piece in pieces if piece]
+    found += [piece.replace(",", " ") for piece in found if "," in piece]  # What braces make of it.
     found += [ASSIGNED.sub("", piece, count=1) for piece in found if ASSIGNED.match(piece)]
     return Part(command, tuple(dict.fromkeys(found)), exact=True)
 

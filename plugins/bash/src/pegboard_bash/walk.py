@@ -10,7 +10,7 @@ from pegboard import Part
 from pegboard_bash.conditions import problem_of_test
 from pegboard_bash.deeds import Deed, Place
 from pegboard_bash.redirects import Redirects
-from pegboard_bash.simple import Reading, absorb, is_safe_assignment, read_command
+from pegboard_bash.simple import SHELLS, Reading, absorb, is_safe_assignment, read_command
 from pegboard_bash.words import ARITHMETIC, Speller, Word
 
 if TYPE_CHECKING:
@@ -27,6 +27,9 @@ WORDS = frozenset(
     }
 )
 FLAT = frozenset({"word", "number", "raw_string", "ansi_c_string", "comment", "heredoc_end", "heredoc_start"})
+OWN_NAME = re.compile(r"[a-z]\w*", re.ASCII)
+"""Names that a loop may use: the shell and programs have theirs in capitals, and `_` changes with every command."""
+
 DEEPEST, MOST_VALUES, MOST_STATEMENTS, MOST_PLACES = 60, 32, 2_000, 8
 
 
@@ -56,11 +59,19 @@ class Walk:
             self.deed.refuse("It is made of too many commands to follow.")
         else:
             visit = VISITS.get(node.type)
+            self._note_place()
             if visit is None:
                 self._unknown(node)
             else:
                 visit(self, node)
         self._nesting -= 1
+
+    def _note_place(self) -> None:
+        """`$PWD` is known where only one folder is possible."""
+        if len(self.place.cwds) == 1:
+            self.variables["PWD"] = self.place.cwds[0]
+        else:
+            self.variables.pop("PWD", None)
 
     def sequence(self, node: Node) -> None:
         """Statements one after the other."""
@@ -75,12 +86,15 @@ class Walk:
     def conditional(self, node: Node) -> None:
         """Statements of which some may not run: afterwards the shell may stand in either place."""
         seen, before = list(self.place.cwds), self.place.cwds
+        skipped = False
         for child in self._members(node):
+            # What follows `a || b` runs wherever the one or the other has left the shell, also behind an `&&`.
+            skipped = skipped or child.type in ("||", "else_clause", "elif_clause")
+            if skipped:
+                self.place.cwds = tuple(dict.fromkeys(seen))
             if child.is_named:
                 self.statement(child)
                 seen += self.place.cwds
-            elif child.type in ("||", "else", "elif"):
-                self.place.cwds = tuple(dict.fromkeys(seen))
             elif child.type not in TOKENS:
                 self.refuse_whole(node, f"{child.type!r} is not understood here.")
         self.place.cwds = tuple(dict.fromkeys(seen))
@@ -104,23 +118,33 @@ class Walk:
             for child in node.children:
                 if child.is_named:
                     self.statement(child)
-                    self.place.cwds = before
+                    self.place.cwds = before = self._either(before) if _holds_list(child) else before
         else:
             self.sequence(node)
         self.place.cwds = before
 
+    def _either(self, before: tuple[str, ...]) -> tuple[str, ...]:
+        """The places where the shell stood before, and those where it may stand now."""
+        return tuple(dict.fromkeys((*before, *self.place.cwds)))
+
     def redirected(self, node: Node) -> None:
         """A statement with redirects."""
         body = node.child_by_field_name("body")
-        extra = self.redirects.all([child for child in node.children if child != body])
-        if body is None:
-            return
-        if body.type == "command":
-            self.command(body, extra)
+        self.redirects.texts.clear()
+        redirects = [child for child in node.children if child != body]
+        if body is None or body.type == "command":
+            extra = self.redirects.all(redirects)
+            if body is not None:
+                self.command(body, extra)
         else:
-            if extra:
-                self.refuse_whole(node, "A redirect has more than one target.")
+            # The parser hands the redirect of the last command of a list to the whole list. So it may be opened
+            # where an earlier `cd` has led.
+            before = self.place.cwds
             self.statement(body)
+            after, self.place.cwds = self.place.cwds, self._either(before)
+            if self.redirects.all(redirects):
+                self.refuse_whole(node, "A redirect has more than one target.")
+            self.place.cwds = after
         self.redirects.rest(node)
 
     def loop(self, node: Node) -> None:
@@ -144,12 +168,13 @@ class Walk:
             self.refuse_whole(node, "A cd in a loop may lead anywhere.")
 
     def _bind(self, name: str, value: str | None) -> None:
-        if name.isupper() or value is None:
-            self.variables.pop(name, None)
-            if name.isupper():
-                self.deed.refuse(f"The variable {name} may matter to programs.")
-        else:
+        harmless = OWN_NAME.fullmatch(name) and not name.endswith("_proxy")
+        if not harmless:
+            self.deed.refuse(f"The variable {name} may matter to programs.")
+        if harmless and value is not None:
             self.variables[name] = value
+        else:
+            self.variables.pop(name, None)
 
     def _values(self, node: Node, values: list[str] | None) -> list[str] | None:
         if values is None:
@@ -269,7 +294,10 @@ class Walk:
         words += self.redirects.all(inside)
         words += extra or []
         if words:
-            self._finish(read_command(words, self.place, self.depth), assignments)
+            reading = read_command(words, self.place, self.depth)
+            if self.redirects.texts and reading.deed.program in SHELLS:
+                reading.deed.subtexts += self.redirects.texts
+            self._finish(reading, assignments)
 
     def _name(self, node: Node) -> list[Word]:
         child = node.children[0] if node.children else node
@@ -334,6 +362,12 @@ class Walk:
                 self.nested(child)
         else:
             self.add(Part(" ".join(self._text(node).split()), read_only=True))
+
+
+def _holds_list(node: Node) -> bool:
+    """Whether a member of a pipeline begins with earlier commands: the parser nests `cd x && ls 2>&1 | wc` so."""
+    body = node.child_by_field_name("body") if node.type == "redirected_statement" else node
+    return body is not None and body.type in ("list", "negated_command")
 
 
 VISITS = {

@@ -11,6 +11,11 @@ DANGEROUS = re.compile(
     r"\b(system|getline|ENVIRON|PROCINFO|SYMTAB|FUNCTAB|close|fflush|load|include|extension|ARGV|ARGC)\b|@"
 )
 STRING = re.compile(r'"(?:[^"\\\n]|\\.)*"', re.DOTALL)
+REGEX = re.compile(r"/(?:[^/\\\n\[]|\\[^\n]|\[(?!\^?\])\^?(?:\[:\w+:\]|[^\]\[/\n\\])+\])*/")
+"""A bracket that begins with its end or holds a slash is left out: where such an expression ends is not certain."""
+
+DIVIDED = re.compile(r"(\$?\b(?!(print|printf|return|in|case|getline|length)\b)[A-Za-z_]\w*|\d)[ \t]*\Z")
+EXPECTING = re.compile(r"\b(print|return|in|case)[ \t]*\Z")
 PRINTING = re.compile(r"\bprintf?\b([^;}]*)")
 
 
@@ -43,19 +48,48 @@ def check_awk(words: list[Word], deed: Deed) -> None:
 def problem_of(program: str) -> str:
     """What a program may do besides computing and printing, as a sentence; empty if nothing.
 
-    Where a slash may begin a regular expression, quotes cannot be told from text, so strings are not skipped then.
+    Where it is not certain what is a string or a regular expression, nothing is skipped, and all of it counts as code.
     """
-    # An empty string stays where one was: without it the words on its two sides would become another one.
-    without = STRING.sub('""', program)
-    ambiguous = "/" in program or "#" in program or '"' in without.replace('""', "")
-    code = program if ambiguous else without
+    skipped = _without_texts(program)
+    code = program if skipped is None else skipped
     if found := DANGEROUS.search(code):
         return f"The awk program uses {found[0]}, which can do more than print."
     if "|" in code.replace("||", ""):
         return "The awk program may run a command through a pipe."
     if ">" in code:
-        if ambiguous and "print" in code:
+        if skipped is None and "print" in code:
             return "The awk program may write a file."
         if any(">" in found[1] for found in PRINTING.finditer(code)):
             return "The awk program writes a file."
     return ""
+
+
+def _without_texts(program: str) -> str | None:
+    """The program with an empty string in place of each string and regular expression, and without comments.
+
+    Something must stay in their place: otherwise the words on both sides would become one. None where a slash may
+    divide or begin a regular expression, or where a text is not closed.
+    """
+    if "\\\n" in program:
+        return None
+    made, at = "", 0
+    while at < len(program):
+        sign = program[at]
+        if sign == "#":
+            end = program.find("\n", at)
+            at = len(program) if end < 0 else end
+            continue
+        pattern = STRING if sign == '"' else REGEX if sign == "/" and _begins_regex(made) else None
+        if sign == "/" and pattern is None and not DIVIDED.search(made):
+            return None
+        found = pattern.match(program, at) if pattern else None
+        if pattern and found is None:
+            return None
+        made += '""' if found else sign
+        at = found.end() if found else at + 1
+    return made
+
+
+def _begins_regex(before: str) -> bool:
+    """Whether a slash here can only begin a regular expression: nothing stands before it that could be divided."""
+    return not before.strip() or before.rstrip(" \t")[-1:] in "{};,(!~&|?:\n" or EXPECTING.search(before) is not None

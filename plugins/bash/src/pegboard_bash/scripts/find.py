@@ -53,7 +53,7 @@ def _token(words: list[Word], at: int, roots: list[Word], deed: Deed) -> int:
             deed.delete(root)
         return at + 1
     if text in RUNNING:
-        return _run(words, at, deed)
+        return _run(words, at, roots, deed)
     if text in WRITING:
         for word in words[at + 1 : at + 2]:
             deed.write(word)
@@ -63,12 +63,17 @@ def _token(words: list[Word], at: int, roots: list[Word], deed: Deed) -> int:
     return at + 1
 
 
-def _run(words: list[Word], at: int, deed: Deed) -> int:
+def _run(words: list[Word], at: int, roots: list[Word], deed: Deed) -> int:
     end = at + 1
     while end < len(words) and words[end].text != ";" and not (words[end].text == "+" and words[end - 1].text == "{}"):
         end += 1
     deed.exact = True
-    if end > at + 1:
-        deed.inner.append(words[at + 1 : end])
+    command = words[at + 1 : end]
+    if command:
+        deed.inner.append(command)
+    for root in roots:
+        if root.text.startswith("/") and root.literal and any(word.text == "{}" for word in command):
+            # The files below are not known; that the command is run on all of `/` or of home is what matters.
+            deed.inner.append([root if word.text == "{}" else word for word in command])
     deed.refuse(f"find {words[at].text} runs a command for what it finds.")
     return end + 1

@@ -177,12 +177,12 @@ PROGRAMS = {
         check=check_response_file,
     ),
     "objdump": Program(
-        "-afphxdDSsgGtTrRClwz -j: -M: -b: -m: --archive-headers --file-headers --private-headers --section-headers "
-        "--all-headers --disassemble=? --disassemble-all --source --full-contents --syms --dynamic-syms --reloc "
+        "-afphxdDstTrRCwz -j: -M: -b: -m: --archive-headers --file-headers --private-headers --section-headers "
+        "--all-headers --disassemble=? --disassemble-all --full-contents --syms --dynamic-syms --reloc "
         "--dynamic-reloc --demangle=? --section= --start-address= --stop-address= --no-show-raw-insn --version",
         "read*",
         check=check_response_file,
-        asks=("objdump @x",),
+        asks=("objdump @x", "objdump -S a"),
     ),
     "size": Program("-ABdotx", "read*", check=check_response_file),
     "namei": Program("-lmnovx", "read*", glob=True),

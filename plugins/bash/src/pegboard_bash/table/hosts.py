@@ -27,10 +27,20 @@ KUBE = (
 )
 
 
+def _elsewhere(words: list[Word], deed: Deed) -> None:
+    """A host of one's own choosing: what is asked for there could be what somebody wants to know."""
+    for word in words:
+        text = word.text.rpartition("=")[2] if word.text.startswith("--repo=") else word.text
+        address = "://" in text and not text.startswith("https://github.com/")
+        if address or text.startswith("//") or re.fullmatch(r"(-R)?[\w-]+(\.[\w-]+)+/[^/\s]+/[^/\s]+", text):
+            deed.refuse(f"{word.source} names a host of its own.")
+
+
 def check_gh(words: list[Word], deed: Deed) -> None:
     """A GET is reading. `-w` opens a browser for most subcommands."""
     if deed.program != "gh run list" and any(re.fullmatch(r"-\w*w\w*", word.text) for word in words):
         deed.refuse("gh may open a browser.")
+    _elsewhere(words, deed)
     check_jq(words, deed)
 
 
@@ -41,6 +51,7 @@ def check_gh_api(words: list[Word], deed: Deed) -> None:
         method = found[1] or (words[at + 1].text if at + 1 < len(words) else "") if found else "GET"
         if method != "GET":
             deed.refuse(f"gh api sends {method}, which can change something.")
+    _elsewhere(words, deed)
     check_jq(words, deed)
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from pegboard_bash.arguments import Given, take_apart
 from pegboard_bash.deeds import Deed
-from pegboard_bash.programs import Program
+from pegboard_bash.programs import Grammar, Program
 from pegboard_bash.scripts.find import check_find
 from pegboard_bash.words import Word
 
@@ -34,54 +35,32 @@ RG = (
     "--version "
     "--vimgrep --with-filename --word-regexp -0"
 )
-PATTERN_GIVEN = ("-e", "-f", "--regexp", "--file", "--files", "--type-list")
-
-
-def _files(words: list[Word], deed: Deed, valued: str) -> None:
-    """Note the files after the pattern. Values of options are skipped as far as they are known to be ones."""
-    given = any(_gives_pattern(word.text) for word in words)
-    operands: list[Word] = []
-    at, ended = 0, False
-    while at < len(words):
-        word, at = words[at], at + 1
-        text = word.text
-        if ended or not text.startswith("-") or text == "-":
-            operands.append(word)
-        elif text == "--":
-            ended = True
-        elif (not text.startswith("--") and text[-1] in valued) or (text in LONG_VALUED and "=" not in text):
-            at += 1
-    for word in operands if given else operands[1:]:
-        if word.text != "-":
-            deed.read(word)
-    if not deed.reads:
-        deed.reads += deed.place.cwds
-    if "/" in deed.reads:
-        deed.refuse("A search through everything shows the memory of processes too.")
-
-
-def _gives_pattern(text: str) -> bool:
-    if text.startswith("--"):
-        return text.partition("=")[0] in PATTERN_GIVEN
-    return text.startswith("-") and ("e" in text[1:] or "f" in text[1:])
-
-
-LONG_VALUED = frozenset(
-    f"--{token[2:-1]}"
-    for spec in (GREP, RG)
-    for token in spec.split()
-    if token.startswith("--") and token.endswith("=")
-)
+GREP_GRAMMAR, RG_GRAMMAR = Grammar(GREP, "text*"), Grammar(RG, "text*")
+RECURSIVE = "-r -R --recursive --dereference-recursive -d --directories"
+PATTERN_GIVEN = "-e -f --regexp --file --files --type-list --version -V --help -h"
 
 
 def check_grep(words: list[Word], deed: Deed) -> None:
-    """grep: files after the pattern are read."""
-    _files(words, deed, "ABCDdefm")
+    """grep: files after the pattern are read; without one the input, or the working directory with `-r`."""
+    given = take_apart(GREP_GRAMMAR, words, lenient=True)
+    _files(given, deed, everywhere=given.has(RECURSIVE))
 
 
 def check_rg(words: list[Word], deed: Deed) -> None:
     """rg: files after the pattern are read, or the working directory."""
-    _files(words, deed, "ABCdeEfgjmMrtT")
+    given = take_apart(RG_GRAMMAR, words, lenient=True)
+    _files(given, deed, everywhere=not given.has("--version -V --help -h --type-list"))
+
+
+def _files(given: Given, deed: Deed, *, everywhere: bool) -> None:
+    """Note the files that are searched: the operands after the pattern."""
+    for word in given.operands if given.has(PATTERN_GIVEN) else given.operands[1:]:
+        if word.text != "-":
+            deed.read(word)
+    if everywhere and not deed.reads:
+        deed.reads += deed.place.cwds
+    if everywhere and "/" in deed.reads:
+        deed.refuse("A search through everything shows the memory of processes too.")
 
 
 def check_fd(words: list[Word], deed: Deed) -> None:

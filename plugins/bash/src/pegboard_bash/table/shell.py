@@ -87,8 +87,11 @@ def check_eval(words: list[Word], deed: Deed) -> None:
 def check_exec(words: list[Word], deed: Deed) -> None:
     """`exec` replaces the shell."""
     deed.refuse("exec replaces the shell.")
-    if words:
-        deed.inner.append(words)
+    at = 0
+    while at < len(words) and words[at].text.startswith("-"):
+        at += 2 if words[at].text.endswith("a") else 1
+    if words[at:]:
+        deed.inner.append(words[at:])
 
 
 def check_exit(words: list[Word], deed: Deed) -> None:

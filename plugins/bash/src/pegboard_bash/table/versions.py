@@ -1,7 +1,8 @@
 """Programs that tell their version without reading a file of the project first.
 
 Left out on purpose: those whose version a project file chooses or whose start runs the project's code, such as yarn,
-pnpm, cargo, rustc, go, gradle, bundle, poetry and terraform.
+pnpm, cargo, rustc, go, gradle, bundle, poetry, terraform, flake8, pylint, ctags, valgrind, ansible and elixir; and
+gcloud, which writes its configuration.
 """
 
 from __future__ import annotations
@@ -39,13 +40,10 @@ PROGRAMS = {
     "screen": _only("-v", "--version"),
     "make gmake": _only("--version", "-v"),
     "sqlite3": _only("--version", "-version"),
-    "scala kotlin": _only("-version", "--version"),
     "helm": Program(subcommands={"version": Program("--short --client")}),
     "ffmpeg convert magick": _only("-version"),
-    "Rscript R julia ghc elixir swift ld as cmake ninja meson autoconf automake m4 gdb lldb": _only("--version"),
-    "gpg gpg2 less more ldd aws pre-commit info flake8 pylint isort pipx virtualenv ctags hyperfine "
-    "shellcheck shfmt sshd fzf zoxide delta tokei cloc hadolint actionlint ccache gold lld": _only("--version"),
-    "valgrind vim nvim nano emacs rsync uv ruff black mypy deno psql mysql pandoc protoc zip xz zstd": _only(
-        "--version"
-    ),
+    "Rscript R julia ghc swift ld as cmake ninja meson autoconf automake m4 gdb lldb": _only("--version"),
+    "gpg gpg2 less more ldd aws pre-commit info pipx virtualenv hyperfine "
+    "shellcheck shfmt sshd fzf zoxide tokei hadolint actionlint ccache gold lld": _only("--version"),
+    "vim nvim nano emacs rsync uv ruff black mypy deno psql mysql pandoc protoc zip xz zstd": _only("--version"),
 }

@@ -26,8 +26,8 @@ def check_env(words: list[Word], deed: Deed) -> None:
         elif text.startswith("-"):
             plain = False
             at += text in ("-u", "-C", "--unset", "--chdir")
-            if text.startswith(("-S", "--split-string", "-vS")):
-                deed.subtexts.append(" ".join([text[2:], *(word.text for word in words[at + 1 :])]).strip())
+            if split := re.fullmatch(r"(?:-v?S|--split-string=?)(.*)", text, re.DOTALL):
+                deed.subtexts.append(" ".join([split[1], *(word.text for word in words[at + 1 :])]).strip())
                 break
         else:
             deed.inner.append(words[at:])
@@ -73,6 +73,9 @@ def refusing(reason: str, valued: str, *, skip: int = 0, exact: bool = False) ->
             text = words[at].text
             if text == "--":
                 left += 0
+            elif text in ("-c", "--command") and "c" in valued and at + 1 < len(words):
+                deed.subtexts.append(words[at + 1].text.replace(UNKNOWN, " "))
+                at += 1
             elif text.startswith("-") and len(text) > 1:
                 at += not text.startswith("--") and text[-1] in valued
                 at += text.startswith("--") and "=" not in text and text[2:] in LONG_VALUED
@@ -82,6 +85,9 @@ def refusing(reason: str, valued: str, *, skip: int = 0, exact: bool = False) ->
                 left -= 1
             else:
                 deed.inner.append(words[at:])
+                # Which options have values is not known of all: every beginning is a reading for rules too.
+                texts = [word.text for word in words]
+                deed.also += [" ".join(texts[start:]) for start in range(min(len(texts), 8))]
                 return
             at += 1
 
@@ -150,9 +156,19 @@ PROGRAMS = {
     ),
     "chroot": Program(check=refusing("runs a command in another root.", "", skip=1), asks=("chroot / ls",)),
     "taskset chrt": Program(check=refusing("changes how a command runs.", "p", skip=1), asks=("taskset 1 ls",)),
-    "setpriv unshare nsenter prlimit cgexec systemd-run firejail bwrap script strace ltrace parallel entr unbuffer": (
-        Program(check=refusing("runs another command.", "tSr"), asks=("unshare ls", "parallel touch ::: x"))
-    ),
+    "{ ! then do else": Program(check=refusing("is not understood here.", "")),
+    "busybox toybox coproc": Program(check=refusing("runs another command.", ""), asks=("busybox rm x", "coproc ls")),
+    "script": Program(check=refusing("writes what a command shows.", "cBEIOTmo"), asks=("script -c ls x", "script")),
+    **{
+        names: Program(check=refusing("runs another command.", valued), asks=(f"{names.split()[0]} ls",))
+        for names, valued in {
+            "setpriv unshare prlimit cgexec firejail bwrap entr unbuffer": "",
+            "strace ltrace": "aebIoOpPsSuUX",
+            "nsenter": "tSG",
+            "systemd-run": "pEuHM",
+            "parallel": "jNnaILS",
+        }.items()
+    },
     SHELLS: Program(check=check_shell, unknown_words=True, reads=("bash --version",), asks=("bash -c ls", "sh x.sh")),
     "source .": Program(check=refusing("runs a file in this shell.", ""), asks=("source x", ". ./x")),
 }

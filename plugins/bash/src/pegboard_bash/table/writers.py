@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 
-from pegboard_bash.arguments import judge
+from pegboard_bash.arguments import judge, take_apart
 from pegboard_bash.deeds import Deed
 from pegboard_bash.programs import Program
 from pegboard_bash.words import Word
@@ -27,9 +27,10 @@ def check_recursive(words: list[Word], deed: Deed) -> None:
 
 def check_move(words: list[Word], deed: Deed) -> None:
     """Mv and cp: the last operand is written, or what goes into it; what is moved is gone where it was."""
-    operands, target = _operands(words)
-    if target is None and operands:
-        target = operands.pop()
+    given = take_apart(MOVE.grammar, words, lenient=True)
+    operands = list(given.operands)
+    targets = [value for name, _, value in given.options if name in ("-t", "--target-directory") and value]
+    target = targets[-1] if targets else operands.pop() if operands else None
     if target is None:
         deed.refuse(f"{deed.program} is given less than it needs.")
         return
@@ -41,22 +42,6 @@ def check_move(words: list[Word], deed: Deed) -> None:
     folders = [path for path in deed.writes if os.path.isdir(path)]
     for folder in folders:
         deed.writes += [os.path.join(folder, word.text.rstrip("/").rpartition("/")[2]) for word in operands]
-
-
-def _operands(words: list[Word]) -> tuple[list[Word], Word | None]:
-    operands: list[Word] = []
-    target, ended, at = None, False, 0
-    while at < len(words):
-        word, at = words[at], at + 1
-        if ended or not word.text.startswith("-"):
-            operands.append(word)
-        elif word.text == "--":
-            ended = True
-        elif word.text in ("-t", "--target-directory") and at < len(words):
-            target, at = words[at], at + 1
-        elif word.text.startswith("--target-directory="):
-            target = Word(word.text.partition("=")[2], word.source, word.literal, word.glob)
-    return operands, target
 
 
 def check_dd(words: list[Word], deed: Deed) -> None:
@@ -90,6 +75,15 @@ TAR = Program(
     only_with="-t --list --version",
 )
 
+MOVE = Program(
+    "-abdfHilLnpPrRsTuvxZ -S: -t: --archive --force --interactive --link --dereference --no-clobber "
+    "--no-target-directory --parents --preserve=? --recursive --reflink=? --sparse= --strip-trailing-slashes "
+    "--symbolic-link --target-directory= --update=? --verbose --one-file-system --backup=? --suffix=",
+    "text*",
+    check=check_move,
+    glob=True,
+    changes="It changes files.",
+)
 PROGRAMS = {
     "rm": Program(
         "-dfiIrRv --force --interactive=? --one-file-system --no-preserve-root --preserve-root=? --recursive --dir "
@@ -111,15 +105,7 @@ PROGRAMS = {
         changes="touch makes or changes files.",
         glob=True,
     ),
-    "mv cp": Program(
-        "-abdfHilLnpPrRsTuvxZ -S: -t: --archive --force --interactive --link --dereference --no-clobber "
-        "--no-target-directory --parents --preserve=? --recursive --reflink=? --sparse= --strip-trailing-slashes "
-        "--symbolic-link --target-directory= --update=? --verbose --one-file-system --backup=? --suffix=",
-        "text*",
-        check=check_move,
-        glob=True,
-        changes="It changes files.",
-    ),
+    "mv cp": MOVE,
     "ln": Program(
         "-bdfiLnPrsTv -t:write --force --symbolic --relative --verbose --no-dereference --no-target-directory",
         "read? write?",
