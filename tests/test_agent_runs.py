@@ -188,3 +188,55 @@ async def test_without_a_session_there_are_no_agents(tmp_path, watching):
     board = make_board(tmp_path, watching)
     result = await board.dispatch(Call("1", "Agent", {"description": "d", "prompt": "p"}))
     assert result.text == "This host offers no sub-agents to tools."
+
+
+async def test_a_foreground_agent_shows_signs_of_life_in_its_call(tmp_path, watching):
+    board = make_board(tmp_path, watching)
+    script = [turn(agent(name="r")), turn(text("Done.")), of("r", use("Read", file_path="x")), of("r", text("ok"))]
+    await play(board, *script)
+    shown = [data["message"] for data in watching.of("call_progress")]
+    assert shown[0] == "0 calls, last none"
+    assert shown[-1] == "1 calls, last Read"
+    assert {data["data"]["agent"] for data in watching.of("call_progress")} == {
+        watching.of("agent_started")[0]["agent"]
+    }
+
+
+async def test_of_two_agents_with_one_name_in_one_message_only_one_starts(tmp_path, watching):
+    board = make_board(tmp_path, watching)
+    script = [turn(agent(name="ann"), agent(name="ann")), turn(text("Done.")), of("ann", text("1"))]
+    _, session = await play(board, *script)
+    first, second = results_of(session)
+    assert first.startswith("1")
+    assert "The name 'ann' belongs to agent ann (agent-" in second
+
+
+async def test_an_agent_is_resumed_in_the_background(tmp_path, watching):
+    board = make_board(tmp_path, watching)
+    resume = use("Agent", description="go on", prompt="And?", resume="ann", run_in_background=True)
+    script = [turn(agent(name="ann")), turn(resume), turn(text("One.")), turn(text("Two."))]
+    script += [of("ann", text("first")), of("ann", text("second"))]
+    async with Session(board, ReplayProvider(script)) as session:
+        await session.run("Go")
+        [task] = session.ctx.background.tasks()
+        assert (await session.ctx.background.wait(task.id)).value.content == "second"
+        await session.run("Next")
+    starts = [(data["description"], data["background"]) for data in watching.of("agent_started")]
+    assert starts == [("a task", False), ("go on", True)]
+    assert json.dumps(session.messages).count("A background agent has ended. This is its word") == 1
+
+
+async def test_news_for_an_agent_that_has_ended_goes_to_the_one_that_started_it(tmp_path, watching):
+    """The grandchild ends while its starter writes the last answer: nobody but the parent is left to be told."""
+    board = make_board(tmp_path, watching, Meeting(size=2).tools())
+    script = [turn(agent(name="one")), turn(use("Meet", name="x")), turn(text("One.")), turn(text("Two."))]
+    script += [of("one", agent(name="deep", run_in_background=True)), of("one", text("gone"))]
+    script += [of("deep", use("Meet", name="x")), of("deep", text("from below"))]
+    async with Session(board, ReplayProvider(script)) as session:
+        await session.run("Go")
+        [task] = session.ctx.background.tasks()
+        await session.ctx.background.wait(task.id)
+        await session.run("Next")
+    told = json.dumps(session.messages)
+    assert told.count("A background agent has ended. This is its word") == 1
+    assert "from below" in told
