@@ -1,15 +1,16 @@
 """Runs of sub-agents: names and resuming, the background, limits, typed and long reports, folders."""
 
 import json
+from dataclasses import replace
 
 import anyio
 import pytest
 
-from pegboard import Call
+from pegboard import Call, Context, hookimpl, tool
 from pegboard.session.loop import Session
 from pegboard.session.replay import ReplayProvider
 
-from .agents import Meeting, Watching, agent, make_board, of, play, results_of, said_by, text, turn, use
+from .agents import Meeting, NameInput, Watching, agent, make_board, of, play, results_of, said_by, text, turn, use
 
 
 @pytest.fixture(autouse=True)
@@ -226,17 +227,44 @@ async def test_an_agent_is_resumed_in_the_background(tmp_path, watching):
     assert json.dumps(session.messages).count("A background agent has ended. This is its word") == 1
 
 
-async def test_news_for_an_agent_that_has_ended_goes_to_the_one_that_started_it(tmp_path, watching):
+async def test_news_for_an_agent_that_has_ended_goes_to_the_one_that_started_it(tmp_path):
     """The grandchild ends while its starter writes the last answer: nobody but the parent is left to be told."""
-    board = make_board(tmp_path, watching, Meeting(size=2).tools())
-    script = [turn(agent(name="one")), turn(use("Meet", name="x")), turn(text("One.")), turn(text("Two."))]
-    script += [of("one", agent(name="deep", run_in_background=True)), of("one", text("gone"))]
-    script += [of("deep", use("Meet", name="x")), of("deep", text("from below"))]
-    async with Session(board, ReplayProvider(script)) as session:
-        await session.run("Go")
-        [task] = session.ctx.background.tasks()
-        await session.ctx.background.wait(task.id)
-        await session.run("Next")
+    writing = anyio.Event()
+
+    class Seeing(Watching):
+        @hookimpl
+        def observe(self, event):
+            self.events.append((event.kind, dict(event.data)))
+            if event.kind == "text_written" and event.data["text"] == "gone":
+                writing.set()
+
+    @tool(read_only=True, concurrency_safe=True, open_world=False)
+    async def WaitForIt(args: NameInput, ctx: Context) -> str:
+        """Wait until the last answer is being written."""
+        await writing.wait()
+        return ""
+
+    watching = Seeing()
+    board = make_board(tmp_path, watching, [WaitForIt])
+    script = [turn(agent(name="one")), turn(text("One."))]
+    script += [of("one", agent(name="deep", run_in_background=True)), of("one", text("gone"), chunk_ms=1000)]
+    script += [of("deep", use("WaitForIt")), of("deep", text("from below"))]
+    _, session = await play(board, *script)
+    names = {data["agent"]: data["name"] for data in watching.of("agent_started")}
+    assert [names[data["agent"]] for data in watching.of("agent_finished")] == ["deep", "one"]
     told = json.dumps(session.messages)
     assert told.count("A background agent has ended. This is its word") == 1
     assert "from below" in told
+
+
+async def test_a_resumed_agent_follows_its_parent_into_a_narrower_mode(tmp_path, watching):
+    board = make_board(tmp_path, watching)
+    resume = use("Agent", description="more", prompt="And?", resume="ann")
+    script = [turn(agent(name="ann")), turn(text("One.")), turn(resume), turn(text("Two.")), of("ann", text("1"))]
+    script += [of("ann", use("Write", file_path="a.txt", content="x")), of("ann", text("2"))]
+    async with Session(board, ReplayProvider(script), ctx=board.context(mode="acceptEdits")) as session:
+        await session.run("Go")
+        session.ctx = replace(session.ctx, mode="plan")
+        await session.run("Next")
+    assert [data["decision"] for data in watching.of("call_finished") if "agent" in data] == ["deny"]
+    assert not (tmp_path / "a.txt").exists()
