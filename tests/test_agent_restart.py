@@ -251,6 +251,16 @@ async def test_a_folder_that_is_out_of_reach_by_now_is_refused(tmp_path, watchin
     assert "lies outside the working directories" in last_results(session)[0]
 
 
+async def test_an_agent_stands_where_it_stood_wherever_its_parent_is_by_now(tmp_path, watching, path):
+    (tmp_path / "sub").mkdir()
+    await talk(make_board(tmp_path, watching), path, turn(agent(name="ann")), turn(text("Done.")), of("ann", text("1")))
+    pwd = use("Bash", command="pwd")
+    second = [turn(go_on(resume="ann")), turn(text("Done.")), of("ann", pwd), of("ann", text("2"))]
+    board = make_board(tmp_path, watching)
+    await talk(board, path, *second, ctx=board.context(cwd=tmp_path / "sub"))
+    assert said_by(watching) == [str(tmp_path)]
+
+
 def pegboard(folder, *words, **more):
     home = folder.parent / f"{folder.name}-home"
     home.mkdir(exist_ok=True)

@@ -1,15 +1,16 @@
 """Runs of sub-agents: names and resuming, the background, limits, typed and long reports, folders."""
 
 import json
+from dataclasses import replace
 
 import anyio
 import pytest
 
-from pegboard import Call
+from pegboard import Call, Context, hookimpl, tool
 from pegboard.session.loop import Session
 from pegboard.session.replay import ReplayProvider
 
-from .agents import Meeting, Watching, agent, make_board, of, play, results_of, said_by, text, turn, use
+from .agents import Meeting, NameInput, Watching, agent, make_board, of, play, results_of, said_by, text, turn, use
 
 
 @pytest.fixture(autouse=True)
@@ -188,3 +189,82 @@ async def test_without_a_session_there_are_no_agents(tmp_path, watching):
     board = make_board(tmp_path, watching)
     result = await board.dispatch(Call("1", "Agent", {"description": "d", "prompt": "p"}))
     assert result.text == "This host offers no sub-agents to tools."
+
+
+async def test_a_foreground_agent_shows_signs_of_life_in_its_call(tmp_path, watching):
+    board = make_board(tmp_path, watching)
+    script = [turn(agent(name="r")), turn(text("Done.")), of("r", use("Read", file_path="x")), of("r", text("ok"))]
+    await play(board, *script)
+    shown = [data["message"] for data in watching.of("call_progress")]
+    assert shown[0] == "0 calls, last none"
+    assert shown[-1] == "1 calls, last Read"
+    assert {data["data"]["agent"] for data in watching.of("call_progress")} == {
+        watching.of("agent_started")[0]["agent"]
+    }
+
+
+async def test_of_two_agents_with_one_name_in_one_message_only_one_starts(tmp_path, watching):
+    board = make_board(tmp_path, watching)
+    script = [turn(agent(name="ann"), agent(name="ann")), turn(text("Done.")), of("ann", text("1"))]
+    _, session = await play(board, *script)
+    first, second = results_of(session)
+    assert first.startswith("1")
+    assert "The name 'ann' belongs to agent ann (agent-" in second
+
+
+async def test_an_agent_is_resumed_in_the_background(tmp_path, watching):
+    board = make_board(tmp_path, watching)
+    resume = use("Agent", description="go on", prompt="And?", resume="ann", run_in_background=True)
+    script = [turn(agent(name="ann")), turn(resume), turn(text("One.")), turn(text("Two."))]
+    script += [of("ann", text("first")), of("ann", text("second"))]
+    async with Session(board, ReplayProvider(script)) as session:
+        await session.run("Go")
+        [task] = session.ctx.background.tasks()
+        assert (await session.ctx.background.wait(task.id)).value.content == "second"
+        await session.run("Next")
+    starts = [(data["description"], data["background"]) for data in watching.of("agent_started")]
+    assert starts == [("a task", False), ("go on", True)]
+    assert json.dumps(session.messages).count("A background agent has ended. This is its word") == 1
+
+
+async def test_news_for_an_agent_that_has_ended_goes_to_the_one_that_started_it(tmp_path):
+    """The grandchild ends while its starter writes the last answer: nobody but the parent is left to be told."""
+    writing = anyio.Event()
+
+    class Seeing(Watching):
+        @hookimpl
+        def observe(self, event):
+            self.events.append((event.kind, dict(event.data)))
+            if event.kind == "text_written" and event.data["text"] == "gone":
+                writing.set()
+
+    @tool(read_only=True, concurrency_safe=True, open_world=False)
+    async def WaitForIt(args: NameInput, ctx: Context) -> str:
+        """Wait until the last answer is being written."""
+        await writing.wait()
+        return ""
+
+    watching = Seeing()
+    board = make_board(tmp_path, watching, [WaitForIt])
+    script = [turn(agent(name="one")), turn(text("One."))]
+    script += [of("one", agent(name="deep", run_in_background=True)), of("one", text("gone"), chunk_ms=1000)]
+    script += [of("deep", use("WaitForIt")), of("deep", text("from below"))]
+    _, session = await play(board, *script)
+    names = {data["agent"]: data["name"] for data in watching.of("agent_started")}
+    assert [names[data["agent"]] for data in watching.of("agent_finished")] == ["deep", "one"]
+    told = json.dumps(session.messages)
+    assert told.count("A background agent has ended. This is its word") == 1
+    assert "from below" in told
+
+
+async def test_a_resumed_agent_follows_its_parent_into_a_narrower_mode(tmp_path, watching):
+    board = make_board(tmp_path, watching)
+    resume = use("Agent", description="more", prompt="And?", resume="ann")
+    script = [turn(agent(name="ann")), turn(text("One.")), turn(resume), turn(text("Two.")), of("ann", text("1"))]
+    script += [of("ann", use("Write", file_path="a.txt", content="x")), of("ann", text("2"))]
+    async with Session(board, ReplayProvider(script), ctx=board.context(mode="acceptEdits")) as session:
+        await session.run("Go")
+        session.ctx = replace(session.ctx, mode="plan")
+        await session.run("Next")
+    assert [data["decision"] for data in watching.of("call_finished") if "agent" in data] == ["deny"]
+    assert not (tmp_path / "a.txt").exists()

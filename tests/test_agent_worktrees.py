@@ -13,7 +13,9 @@ import trio
 
 from pegboard import Context, tool
 from pegboard.session.loop import Session
+from pegboard.session.records import recorded
 from pegboard.session.replay import ReplayProvider
+from pegboard.session.transcript import Transcript
 
 from .agents import NameInput, Watching, agent, make_board, of, play, results_of, said_by, text, turn, use
 
@@ -195,7 +197,7 @@ def living_tasks():
 
 
 @pytest.mark.timeout(900)
-async def test_cancelling_the_parent_at_any_moment_leaves_nothing(repository, watching):
+async def test_cancelling_the_parent_at_any_moment_leaves_nothing(repository, watching, tmp_path):
     """Foreground and background agents, nested ones, commands and worktrees, stopped at random moments."""
 
     @tool(read_only=True, concurrency_safe=True, open_world=False)
@@ -216,11 +218,16 @@ async def test_cancelling_the_parent_at_any_moment_leaves_nothing(repository, wa
         of("back", use("Bash", command=f"sleep {NAP}")),
     ]
     chance = random.Random(7)
-    before = living_tasks()
+    before, files = living_tasks(), len(os.listdir("/proc/self/fd"))
     for number in range(CANCELLATIONS):
+        transcript = Transcript(tmp_path / "state" / f"{number}.jsonl")
         with anyio.move_on_after(chance.uniform(0.0, 0.5)):
-            async with Session(board, ReplayProvider(script)) as session:
+            async with Session(board, ReplayProvider(script), transcript=transcript) as session:
                 await session.run("Go")
+        transcript.close()  # For those that were cancelled before they began.
+        assert len(os.listdir("/proc/self/fd")) == files, f"files left open after cancellation {number}"
+        records, _ = recorded(transcript.path)
+        assert {record.state for record in records} <= {"done", "interrupted"}
         assert living_tasks() == before, f"tasks left after cancellation {number}"
         assert not naps(), f"processes left after cancellation {number}"
         assert worktrees(repository) == branches(repository) == [], f"worktrees left after cancellation {number}"

@@ -28,7 +28,11 @@ class ToolSource(Protocol):
 
 
 class Provider(Protocol):
-    """A model behind a wire. Requests and events are plain dicts in the shape of the Messages API."""
+    """A model behind a wire. Requests and events are plain dicts in the shape of the Messages API.
+
+    Two attributes are looked for and may be missing: `prices`, in the shape of the setting of that name, which beats
+    it; and `for_agent(name, kind)`, the provider that a sub-agent asks.
+    """
 
     name: str
 

@@ -1,6 +1,8 @@
 """Definition files: what is read, what is reported with file and line, and what a repository may not do."""
 
 import os
+import subprocess
+import sys
 
 import pytest
 
@@ -254,3 +256,22 @@ def test_an_agent_that_starts_itself_is_a_circle(project, read):
 def test_a_list_of_tools_is_split_at_commas_outside_of_parentheses(project, read, words, names):
     put(project, "a.md", f"---\ndescription: d\ntools: {words}\n---\n")
     assert read().kinds["a"].tools == names
+
+
+def test_doctor_names_every_bad_file_with_its_line(project, home):
+    put(project, "yaml.md", "---\nname: a\ndescription: use it: now\n---\n")
+    put(project, "bom.md", b"\xef\xbb\xbf---\nname: bom\ndescription: d\n---\n")
+    put(project, "none.md", "---\nname: none\n---\n")
+    put(project, "tools.md", "---\nname: tools\ndescription: d\ntools: Raed\n---\n")
+    put(project, "one.md", "---\nname: same\ndescription: d\n---\n")
+    put(project, "two.md", "---\nname: same\ndescription: d\n---\n", place=".claude")
+    put(project, "x.md", "---\nname: x\ndescription: d\ntools: Agent(y)\n---\n")
+    put(project, "y.md", "---\nname: y\ndescription: d\ntools: Agent(x)\n---\n")
+    env = {**os.environ, "HOME": str(home)}
+    command = [sys.executable, "-m", "pegboard_cli", "doctor"]
+    made = subprocess.run(command, cwd=project, env=env, capture_output=True, text=True, timeout=60)
+    found = [line.split(str(project) + "/")[1].split(" ")[0] for line in made.stdout.splitlines() if ".md:" in line]
+    files = ("bom.md:1:", "none.md:2:", "yaml.md:3:")
+    expected = [*(f".pegboard/agents/{name}" for name in files), ".claude/agents/two.md:2:"]
+    assert found == [*expected, ".pegboard/agents/tools.md:4:", ".pegboard/agents/x.md:4:"]
+    assert made.returncode == 1

@@ -346,3 +346,70 @@ def test_ctrl_c_interrupts_each_prompt_of_a_conversation_anew(world):
     terminal.until("> ")
     os.write(terminal.leader, b"\x04")
     assert terminal.end() == (0, "Third.\n")
+
+
+def of_agent(name, *blocks):
+    return {"agent": name, "content": list(blocks)}
+
+
+def script_of_agents(world, *turns):
+    path = world.home / "script.jsonl"
+    path.write_text("".join(json.dumps(turn) + "\n" for turn in turns))
+    return str(path)
+
+
+def call_of(tool, **given):
+    return {"type": "tool_use", "name": tool, "input": given}
+
+
+def test_a_question_from_the_background_goes_before_the_prompt_and_gets_its_answer(world):
+    """While the person is at the prompt, both would wait for the same line: it must not become a prompt."""
+    start = call_of("Agent", description="d", prompt="p", name="back", run_in_background=True)
+    wait, write = call_of("Bash", command="sleep 1"), call_of("Write", file_path="a.txt", content="x")
+    played = script_of_agents(
+        world,
+        {"content": [start]},
+        {"content": [said("One.")]},
+        {"content": [said("Two.")]},
+        of_agent("back", wait),
+        of_agent("back", write),
+        of_agent("back", {"type": "text", "text": "wrote it"}),
+    )
+    terminal = Terminal(["run", "--replay", played, "--allow", "Bash"], world.work, world.env)
+    terminal.until("> ")
+    terminal.type("Go")
+    terminal.until("> ")
+    os.write(terminal.leader, b"half a pro")
+    shown = terminal.until("Run it? [y/a/N/m] ")
+    assert "agent back (agent-" in shown
+    terminal.type("y")
+    terminal.until("in the background done: 2 calls")
+    terminal.until("> ")
+    assert (world.work / "a.txt").read_text() == "x"
+    terminal.type("Next")
+    terminal.until("> ")
+    os.write(terminal.leader, b"\x04")
+    assert terminal.end() == (0, "One.\nTwo.\n")
+
+
+def test_what_others_do_waits_until_a_question_is_answered(world):
+    starts = [call_of("Agent", description="d", prompt="p", name=name) for name in ("asks", "works")]
+    played = script_of_agents(
+        world,
+        {"content": starts},
+        {"content": [said("Done.")]},
+        of_agent("asks", call_of("Write", file_path="a.txt", content="x")),
+        of_agent("asks", {"type": "text", "text": "1"}),
+        of_agent("works", call_of("Bash", command="sleep 0.5; touch worked")),
+        of_agent("works", {"type": "text", "text": "2"}),
+    )
+    terminal = Terminal(["run", "--replay", played, "--allow", "Bash", "Go"], world.work, world.env)
+    terminal.until("Run it? [y/a/N/m] ")
+    limit = time.monotonic() + 30
+    while not (world.work / "worked").exists() and time.monotonic() < limit:
+        time.sleep(0.05)
+    time.sleep(0.5)
+    assert not select.select([terminal.leader], [], [], 0)[0], "nothing is written over the question"
+    terminal.type("y")
+    terminal.until('Bash command="sleep 0.5; touch worked"')
+    assert terminal.end() == (0, "Done.\n")

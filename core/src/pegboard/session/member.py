@@ -159,10 +159,11 @@ class Member:
         parent, wish = self._parent, self.request
         turns = (wish.max_turns, wish.definition.max_turns, parent.max_turns)
         for_agent = getattr(parent.provider, "for_agent", None)
-        self._provider = self._provider or (for_agent(wish.name, self.kind) if for_agent else parent.provider)
+        provider: Provider = self._provider or (for_agent(wish.name, self.kind) if for_agent else parent.provider)
+        self._provider = provider
         session = type(parent)(
             self.board,
-            self._provider,
+            provider,
             model=self.model,
             system=[REPORT, wish.definition.prompt],
             ctx=self.ctx,
