@@ -107,8 +107,9 @@ def _pin_parents(mounts: Mounts, paths: Collection[str], roots: list[str]) -> No
 
 
 def _mask_sockets(mounts: Mounts, place: Place, policy: Policy) -> None:
-    seen = (*place.roots, place.cwd)
-    for path in sockets():
+    seen = (*place.roots, place.cwd, *place.visible)
+    agent = os.environ.get("SSH_AUTH_SOCK", "")  # listed only when it was bound by its full path
+    for path in sockets() | ({agent} if os.path.isabs(agent) else set()):
         if path in policy.sockets or (is_hidden(path) and not any(is_in(path, folder) for folder in seen)):
             continue
         if os.path.exists(path):
