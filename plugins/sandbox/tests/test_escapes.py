@@ -38,8 +38,7 @@ def victim():
 
 
 async def test_a_process_of_the_host_gets_no_signal(box, victim):
-    said = await box.sh(f"kill -9 {victim.pid}; kill -9 -1; echo still here")
-    assert said.endswith("still here\n")
+    assert "No such process" in await box.sh(f"kill -9 {victim.pid}")
     assert victim.poll() is None
 
 
@@ -62,9 +61,9 @@ async def test_no_further_namespaces_can_be_made(box):
 async def test_nothing_can_be_mounted_or_unmounted(box, tree):
     (box.root / ".vscode").mkdir()
     (box.root / ".vscode/settings.json").write_text("good")
-    lines = ("mount -t tmpfs x /mnt", "umount /tmp", "umount -l .vscode", "mount -o remount,rw /", "umount -l /proc")
+    lines = ("mount -t tmpfs x .", "umount .vscode", "umount -l .envrc", "mount -o remount,bind,rw .vscode")
     said = await box.sh("; ".join((*lines, "echo evil > .vscode/settings.json")))
-    assert said.count("must be superuser") + said.count("permission denied") + said.count("not permitted") >= 5
+    assert said.count("must be superuser") + said.count("permission denied") + said.count("not permitted") == 4
     assert tree() == {".vscode": "/", ".vscode/settings.json": "good"}
 
 

@@ -6,6 +6,7 @@ from pegboard import hookimpl
 from pegboard.settings.layers import Settings
 from pegboard_sandbox import bubblewrap, landlock
 from pegboard_sandbox.policy import Policy
+from pegboard_sandbox.rules import from_rules
 
 REMEDY = "Install bubblewrap and allow user namespaces, or set sandbox.enabled to false."
 
@@ -39,6 +40,13 @@ def diagnose(settings: Settings) -> list[str]:
     if mechanism == "landlock":
         why = f", because {bubblewrap.trouble(bubblewrap.find())}" if policy.mechanism == "auto" else ""
         found.append(f"The sandbox uses Landlock{why}. {landlock.LIMITS}")
+        if policy.hidden_by_rules:
+            found.append("Rules that deny Read do not hold for what a command starts: Landlock cannot hide files.")
+    found += [
+        f"The rule {rule.text} in {rule.shown} does not hold for what a command starts: a sandbox holds single files "
+        "and folders."
+        for rule in from_rules(settings).left_out
+    ]
     if policy.network == "on":
         found.append("The sandbox leaves the network open: sandbox.network.mode is on.")
     if policy.network != "proxy" and policy.domains:

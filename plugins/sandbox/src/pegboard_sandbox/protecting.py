@@ -148,6 +148,12 @@ def is_inside_protected(path: str) -> bool:
     return False
 
 
+def is_protected_file(path: str) -> bool:
+    """Whether a file sets policy or runs code, by its name or by where it lies; build files do not count."""
+    name = os.path.basename(path).lower()
+    return is_inside_protected(path) or (name not in BUILD and _is_protected(name))
+
+
 def _tells(name: str) -> bool:
     return name in TELLING or name.endswith(ENDINGS)
 

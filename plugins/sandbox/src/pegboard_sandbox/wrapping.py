@@ -125,7 +125,7 @@ def _by_bubblewrap(spec: ProcessSpec, policy: Policy, place: Place) -> ProcessSp
 
 def _arguments(spec: ProcessSpec, policy: Policy, place: Place, layout: Layout, note: str) -> tuple[str, ...]:
     mounts, lock, argv = layout.mounts, note, spec.argv
-    if note and (is_hidden(note) or any(is_in(note, path) for path in policy.deny_read)):
+    if note and (is_hidden(note) or any(is_in(note, path) for path in policy.unreadable)):
         mounts[LOCK], lock = ("--ro-bind", note, LOCK), LOCK
     if spec.network and policy.network == "proxy":
         proxy = proxy_for(policy.domains, policy.denied_domains)
