@@ -209,7 +209,7 @@ async def test_a_timeout_ends_everything_inside(project, watching):
 
 async def test_nobody_is_asked_about_a_sandboxed_command(project, watching):
     board = make_board(project, watching, **ON)
-    await bash(board, "python3 -c 'open(\"made\", \"w\")'")
+    await bash(board, 'python3 -c \'open("made", "w")\'')
     assert (project / "made").exists()
     assert watching.questions == []
 

@@ -167,7 +167,7 @@ class ProcessSpec:
     keep_output: bool = True
     """False when the callbacks are all that is wanted: no file is written."""
     opens: tuple[Path, ...] = ()
-    """Protected folders that the tool itself has to change, such as a repository's worktrees. No model chooses these."""
+    """Protected folders that the tool itself has to change, such as the worktrees of git. No model chooses these."""
     on_end: Callable[[], None] | None = field(default=None, repr=False)
     """Called once, when the process has ended or could not be started: for what a hook has set up around it.
 

@@ -19,7 +19,7 @@ FLAGS = (
     *("--cap-drop", "ALL"),
 )
 PROC = ("--proc", "/proc", *(("--ro-bind", "/proc/sys", "/proc/sys") if os.geteuid() == 0 else ()))
-"""The kernel takes root in any sandbox for root where its settings are concerned: one of them names a program to run."""
+"""The kernel lets root change its settings from inside any sandbox, and one of them names a program to run."""
 
 DEV = ("--dev", "/dev")
 MOST_WORDS = 8_990

@@ -122,22 +122,18 @@ def _mask_sockets(mounts: Mounts, place: Place, policy: Policy) -> None:
 def _hide(mounts: Mounts, roots: list[str], policy: Policy, held: Collection[str]) -> None:
     """Put nothing in place of what may not be read, and of two rules let the one win that says more exactly where."""
     for path in policy.unreadable:
-        if os.path.isdir(path):
-            mounts[path] = empty(path)
-            inner = [root for root in roots if is_in(root, path)]
-            for other in [mounted for mounted in mounts if mounted != path and is_in(mounted, path)]:
-                if not any(is_in(other, root) for root in inner):
-                    del mounts[other]
-        elif os.path.exists(path):
-            mounts[path] = nothing(path)
-    for path in policy.allow_read:
-        if path in policy.unreadable or not os.path.exists(path) or not any(is_in(path, no) for no in policy.unreadable):
+        inner = [root for root in roots if is_in(root, path)]
+        for other in [mounted for mounted in mounts if mounted != path and is_in(mounted, path)]:
+            if not any(is_in(other, root) for root in inner):
+                del mounts[other]
+    for path in (*policy.unreadable, *policy.allow_read):
+        if not os.path.exists(path):
             continue
-        is_ours = any(is_in(path, root) for root in roots) and not any(is_in(path, no) for no in held)
-        mounts[path] = writable(path) if is_ours else read_only(path)
-    for path in policy.unreadable:
-        if any(path != yes and is_in(path, yes) for yes in policy.allow_read) and os.path.exists(path):
+        if path in policy.unreadable:
             mounts[path] = empty(path) if os.path.isdir(path) else nothing(path)
+        elif any(is_in(path, hidden) for hidden in policy.unreadable):
+            is_ours = any(is_in(path, root) for root in roots) and not any(is_in(path, no) for no in held)
+            mounts[path] = writable(path) if is_ours else read_only(path)
 
 
 def require_inside(cwd: str, spelled: str, starts: Iterable[str]) -> None:

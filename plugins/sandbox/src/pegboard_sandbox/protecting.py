@@ -91,9 +91,8 @@ def hold_in(root: str, held: Held, allowed: Collection[str], denied: Collection[
         there = {entry.name for entry in entries if _tells(entry.name.lower())}
     for name in NAMES:
         path = f"{root}/{name}"
-        if name not in there:
-            if not (path in allowed and name.lower() in BUILD):
-                held.missing.append(path)
+        if name not in there and not (path in allowed and name.lower() in BUILD):
+            held.missing.append(path)
     for name in sorted(there):
         path = f"{root}/{name}"
         if name == ".git" and path not in denied and repository.opens(root):
