@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from pegboard import hookimpl
+from pegboard.extensions import Fine
 from pegboard.settings.layers import Settings
-from pegboard_sandbox import bubblewrap, landlock
+from pegboard_sandbox import bubblewrap, landlock, launch
 from pegboard_sandbox.policy import Policy
 from pegboard_sandbox.rules import from_rules
 
@@ -29,14 +30,15 @@ def choose(policy: Policy, *, network: bool) -> tuple[str, str]:
 
 @hookimpl
 def diagnose(settings: Settings) -> list[str]:
-    """Say why the sandbox that the settings ask for cannot be had here, or what it does not hold."""
+    """Say what this machine can do, why it cannot do what the settings ask for, and what is not held."""
     policy = Policy.of(settings)
     if policy is None:
-        return []
+        return [Fine(f"Switched off. {_available()}")]
     mechanism, problem = choose(policy, network=True)
     if not mechanism:
         return [f"The sandbox is switched on, but {problem}. {REMEDY}"]
-    found = []
+    name = "Landlock" if mechanism == "landlock" else mechanism
+    found: list[str] = [Fine(f"Switched on, made of {name}; the network is {policy.network}. {_available()}")]
     if mechanism == "landlock":
         why = f", because {bubblewrap.trouble(bubblewrap.find())}" if policy.mechanism == "auto" else ""
         found.append(f"The sandbox uses Landlock{why}. {landlock.LIMITS}")
@@ -52,3 +54,10 @@ def diagnose(settings: Settings) -> list[str]:
     if policy.network != "proxy" and policy.domains:
         found.append(f"sandbox.network.allowedDomains is not used: sandbox.network.mode is {policy.network}.")
     return found
+
+
+def _available() -> str:
+    trouble, version = bubblewrap.trouble(bubblewrap.find()), launch.abi()
+    first = f"bubblewrap cannot be used ({trouble})" if trouble else f"bubblewrap can be used ({bubblewrap.find()})"
+    second = f"Landlock can (version {version})" if version else "Landlock cannot (this kernel has none)"
+    return f"Here {first}, {second}."
