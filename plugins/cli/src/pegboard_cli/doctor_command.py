@@ -129,6 +129,6 @@ def diagnoses(settings: Settings, plugins: list[dict[str, Any]]) -> list[dict[st
                 said = list(load_plugin(plugin).plugin.diagnose(settings))
             except (Exception, SystemExit) as error:
                 said = [f"It could not examine itself: {type(error).__name__}: {error}"]
-            for message in said:
-                found.append(finding("ok" if isinstance(message, Fine) else "warning", plugin["entry"], str(message)))
+            levels = ["ok" if isinstance(message, Fine) else "warning" for message in said]
+            found += [finding(level, plugin["entry"], str(text)) for level, text in zip(levels, said, strict=True)]
     return found
