@@ -85,7 +85,7 @@ async def measure(rounds: int, folder: Path, program: str) -> dict[str, list[flo
 
 def first_missing(argv: tuple[str, ...]) -> list[str]:
     """The stand-ins that bubblewrap has made at the top of the project."""
-    return [argv[at + 5] for at, word in enumerate(argv) if argv[at : at + 2] == ("--perms", "0555")]
+    return [argv[at + 3] for at, word in enumerate(argv) if argv[at : at + 2] == ("--perms", "0555")]
 
 
 def main() -> None:

@@ -542,3 +542,22 @@ async def test_dropping_everything_raises_no_resource_warning(sh):
         warnings.simplefilter("error")
         await LocalProcesses().run(sh("true", keep_output=False))
         gc.collect()
+
+
+async def test_a_hook_is_told_once_when_its_process_has_ended(tmp_path):
+    ended: list[str] = []
+
+    async def wrap(spec):
+        return replace(spec, on_end=lambda: ended.append(spec.argv[0]))
+
+    services = LocalProcesses(tmp_path, wrap=wrap)
+    await services.run(ProcessSpec(("true",), tmp_path))
+    assert ended == ["true"]
+    async with services:
+        child = await services.start(ProcessSpec(("sleep", "1000"), tmp_path))
+        assert ended == ["true"]
+        await child.kill()
+    assert ended == ["true", "sleep"]
+    with pytest.raises(ToolError):
+        await services.run(ProcessSpec(("no-such-program",), tmp_path))
+    assert ended == ["true", "sleep", "no-such-program"]

@@ -41,6 +41,12 @@ class Provider(Protocol):
         ...
 
 
+class Fine(str):
+    """An answer of a `diagnose` hook that is no finding: what is there, and how it is set up."""
+
+    __slots__ = ()
+
+
 @dataclass(frozen=True, slots=True)
 class Profile:
     """The model that is about to be asked, for hooks that word definitions differently for some."""

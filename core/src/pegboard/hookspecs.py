@@ -424,7 +424,7 @@ class Hooks:
         """Say what is wrong with the settings of this plugin, for `pegboard doctor`.
 
         Called only by the command, without a board. Answers are collected; each is a finding that names the file and
-        what to do. May not await.
+        what to do, or a `pegboard.extensions.Fine` that says what is there. May not await.
 
         :param settings: the effective settings.
 

@@ -169,7 +169,7 @@ class ProcessSpec:
     max_memory_bytes: int | None = None
     """What the process and all it starts may use together; whoever asks for more is ended by the kernel."""
     opens: tuple[Path, ...] = ()
-    """Protected folders that the tool itself has to change, such as a repository's worktrees. No model chooses these."""
+    """Protected folders that the tool itself has to change, such as the worktrees of git. No model chooses these."""
     on_end: Callable[[], None] | None = field(default=None, repr=False)
     """Called once, when the process has ended or could not be started: for what a hook has set up around it.
 

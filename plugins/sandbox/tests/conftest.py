@@ -35,7 +35,9 @@ class Box:
         self.env: dict[str, str] = {}
 
     def context(self, **settings: Any) -> Context:
-        values = {"sandbox.enabled": True} | {f"sandbox.{GROUP.get(name, name)}": settings[name] for name in settings}
+        values: dict[str, Any] = {"sandbox.enabled": True}
+        for name, value in settings.items():
+            values[name if "." in name else f"sandbox.{GROUP.get(name, name)}"] = value
         return Context(self.root, settings=Settings([Layer("user", "user.json", values)], cwd=str(self.root)))
 
     def processes(self, **settings: Any) -> LocalProcesses:

@@ -126,13 +126,17 @@ async def test_the_state_of_the_host_is_held_although_its_home_is_writable(box, 
 
 
 async def test_allow_write_opens_a_build_file_and_a_folder_but_no_policy(box, tmp_path):
-    more = tmp_path / "more"
+    more, log, start = tmp_path / "more", tmp_path / "log", tmp_path / ".bashrc"
     more.mkdir()
+    log.touch()
+    start.write_text("good")
     await box.sh(
-        f"echo x > package.json; echo x > {more}/a; echo evil > .envrc",
-        allowWrite=["package.json", str(more), ".envrc"],
+        f"echo x > package.json; echo x > {more}/a; echo x > {log}; echo evil > .envrc; echo evil > {start}",
+        allowWrite=["package.json", str(more), str(log), ".envrc", str(start)],
     )
     assert (box.root / "package.json").read_text() == "x\n"
+    assert log.read_text() == "x\n"
+    assert start.read_text() == "good"
     assert (more / "a").read_text() == "x\n"
     assert not (box.root / ".envrc").exists()
 
@@ -150,3 +154,42 @@ async def test_deny_read_hides_files_and_folders(box):
     said = await box.sh("cat secret; ls vault; mv vault v; cat v/key; cat vault/key", denyRead=["secret", "vault"])
     assert "hush" not in said
     assert "key\n" not in said.replace("vault/key", "").replace("v/key", "")
+
+
+async def test_the_rule_that_says_more_exactly_where_wins(box):
+    for name in ("vault/key", "vault/open/note", "vault/open/inner/key"):
+        (box.root / name).parent.mkdir(parents=True, exist_ok=True)
+        (box.root / name).write_text(f"{name}\n")
+    said = await box.sh(
+        "cat vault/open/note; echo more >> vault/open/note; cat vault/key vault/open/inner/key; ls vault; true",
+        denyRead=["vault", "vault/open/inner"],
+        allowRead=["vault/open"],
+    )
+    assert said.splitlines()[0] == "vault/open/note"
+    assert said.count("No such file") == 2
+    assert said.endswith("open\n")
+    assert (box.root / "vault/open/note").read_text() == "vault/open/note\nmore\n"
+
+
+async def test_a_working_directory_inside_a_folder_that_is_hidden_stays_as_it_is(box, tmp_path):
+    (tmp_path / "secret").write_text("hush")
+    (box.root / ".vscode").mkdir()
+    (box.root / ".vscode/settings.json").write_text("good")
+    said = await box.sh(
+        f"cat {tmp_path}/secret; echo x > ok; echo evil > .vscode/settings.json; mv .vscode v; echo evil > .envrc",
+        denyRead=[str(tmp_path)],
+    )
+    assert "hush" not in said
+    assert (box.root / "ok").read_text() == "x\n"
+    assert (box.root / ".vscode/settings.json").read_text() == "good"
+    assert not (box.root / ".envrc").exists()
+
+
+async def test_a_rule_that_denies_to_read_or_edit_holds_for_every_program(box):
+    (box.root / ".env").write_text("hush")
+    (box.root / "deploy").mkdir()
+    script = "cat .env; mv .env e; cat e; cp .env f; echo evil > deploy/key; mv deploy d"
+    said = await box.sh(script, **{"permissions.deny": ["Read(.env)", "Edit(deploy/**)"]})
+    assert "hush" not in said
+    assert (box.root / ".env").read_text() == "hush"
+    assert list((box.root / "deploy").iterdir()) == []

@@ -118,6 +118,7 @@ def plugin_findings(settings: Settings) -> list[dict[str, str]]:
 
 def diagnoses(settings: Settings, plugins: list[dict[str, Any]]) -> list[dict[str, str]]:
     """What plugins say about their own settings."""
+    from pegboard.extensions import Fine
     from pegboard.plugins.loader import load_plugin  # It imports pydantic and pluggy; listing commands do without.
 
     found = []
@@ -125,8 +126,9 @@ def diagnoses(settings: Settings, plugins: list[dict[str, Any]]) -> list[dict[st
         scanned = plugin["scan"]
         if scanned and scanned["state"] == "active" and "diagnose" in scanned["hooks"]:
             try:
-                said = [str(message) for message in load_plugin(plugin).plugin.diagnose(settings)]
+                said = list(load_plugin(plugin).plugin.diagnose(settings))
             except (Exception, SystemExit) as error:
                 said = [f"It could not examine itself: {type(error).__name__}: {error}"]
-            found += [finding("warning", plugin["entry"], message) for message in said]
+            levels = ["ok" if isinstance(message, Fine) else "warning" for message in said]
+            found += [finding(level, plugin["entry"], str(text)) for level, text in zip(levels, said, strict=True)]
     return found

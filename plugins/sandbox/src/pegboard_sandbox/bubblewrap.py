@@ -8,6 +8,8 @@ import subprocess
 from collections.abc import Iterable
 from functools import cache
 
+from pegboard.errors import ToolError
+
 HIDDEN = ("/tmp", "/var/tmp", "/run", "/var/run")  # noqa: S108 - these are hidden, not used
 """Where sockets and other people's temporary files are. Each process finds them empty, and its own."""
 
@@ -17,9 +19,12 @@ FLAGS = (
     *("--cap-drop", "ALL"),
 )
 PROC = ("--proc", "/proc", *(("--ro-bind", "/proc/sys", "/proc/sys") if os.geteuid() == 0 else ()))
-"""The kernel takes root in any sandbox for root where its settings are concerned: one of them names a program to run."""
+"""The kernel lets root change its settings from inside any sandbox, and one of them names a program to run."""
 
 DEV = ("--dev", "/dev")
+MOST_WORDS = 8_990
+"""Bubblewrap itself takes 9,000. Each working directory needs about 250."""
+
 PLACES = "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/run/current-system/sw/bin"
 
 Mounts = dict[str, tuple[str, ...]]
@@ -38,7 +43,7 @@ def writable(path: str) -> tuple[str, ...]:
 
 def empty(path: str) -> tuple[str, ...]:
     """An empty folder that refuses every change; nothing in it ever reaches the disk. Made where it is missing."""
-    return ("--perms", "0555", "--size", "4096", "--tmpfs", path)
+    return ("--perms", "0555", "--tmpfs", path)
 
 
 def own(path: str) -> tuple[str, ...]:
@@ -67,6 +72,11 @@ def command(
         words += mounts[path]
     for path in last:
         words += empty(path)
+    if len(words) > MOST_WORDS:
+        raise ToolError(
+            "The sandbox cannot hold so many working directories and protected paths: bubblewrap takes "
+            f"{MOST_WORDS} words, and this needs {len(words)}. Nothing was started. Name fewer directories."
+        )
     return (*words, "--chdir", cwd, "--")
 
 
@@ -104,4 +114,9 @@ def find() -> str | None:
 @cache
 def hidden() -> tuple[str, ...]:
     """The folders that are hidden here: those that exist and are no links to another."""
-    return tuple(path for path in HIDDEN if os.path.isdir(path) and not os.path.islink(path))
+    found = [path for path in HIDDEN if os.path.isdir(path) and not os.path.islink(path)]
+    runtime = os.path.realpath(os.environ.get("XDG_RUNTIME_DIR") or "/run")
+    home = os.path.realpath(os.path.expanduser("~"))
+    if os.path.isdir(runtime) and not f"{home}/".startswith(f"{runtime.rstrip('/')}/"):
+        found.append(runtime)
+    return tuple(dict.fromkeys(found))

@@ -32,8 +32,10 @@ class Allowed:
             raise RefusedError(f"{host}:{port} is not in sandbox.network.allowedDomains.")
         if any(test(name) and wanted in (None, port) for test, wanted in self._denied):
             raise RefusedError(f"{host}:{port} is in sandbox.network.deniedDomains.")
-        by_name = any(name == listed for listed, _ in self._entries)
+        by_name = any(name == ascii_host(listed) for listed, _ in self._entries)
         literal = _literal(name)
+        if literal and self._denied and not by_name:
+            raise RefusedError(f"{host} could be a host in sandbox.network.deniedDomains. List it by its number.")
         found = [literal] if literal else _resolved(name, port)
         good = [address for address in found if is_public(address) or (by_name and _may_be_listed(address, literal))]
         if not good:
@@ -78,7 +80,7 @@ def _literal(name: str) -> Address | None:
 def _resolved(name: str, port: int) -> list[Address]:
     try:
         rows = socket.getaddrinfo(name, port, type=socket.SOCK_STREAM)
-    except (OSError, UnicodeError):
+    except (OSError, ValueError):
         raise RefusedError(f"{name} has no address.") from None
     return [ipaddress.ip_address(str(row[4][0]).partition("%")[0]) for row in rows]
 

@@ -17,7 +17,7 @@ import threading
 
 from pegboard.errors import ToolError
 from pegboard_sandbox import launch
-from pegboard_sandbox.layout import Place, held_paths
+from pegboard_sandbox.layout import Place, files_to_write, held_paths
 from pegboard_sandbox.policy import Policy
 from pegboard_sandbox.roots import is_in, is_scratch
 
@@ -54,7 +54,7 @@ def command(place: Place, policy: Policy, *, network: bool) -> tuple[tuple[str, 
             folders.append(root)
         else:
             _grant_inside(root, held, folders, files)
-    files += [path for path in map(os.path.realpath, policy.allow_write) if os.path.isfile(path) and path not in held]
+    files += [path for path in files_to_write(place.roots, policy) if path not in held]
     grants = json.dumps({"folders": folders, "files": files, "network": network})
     return (os.path.realpath(sys.executable), "-I", "-S", launch.__file__, grants), temporary
 

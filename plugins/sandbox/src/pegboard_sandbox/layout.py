@@ -13,7 +13,7 @@ from pegboard_sandbox import repository
 from pegboard_sandbox.bubblewrap import DEV, PROC, Mounts, empty, hidden, nothing, own, read_only, sockets, writable
 from pegboard_sandbox.ledger import StandIns, parents
 from pegboard_sandbox.policy import Policy
-from pegboard_sandbox.protecting import Held, hold_in, is_inside_protected
+from pegboard_sandbox.protecting import Held, hold_in, is_protected_file
 from pegboard_sandbox.roots import is_in, is_scratch, stays_inside
 
 
@@ -63,10 +63,10 @@ def lay_out(place: Place, policy: Policy) -> Layout:
             linked = repository.linked(path)
             if linked:
                 mounts.setdefault(linked.repository, read_only(linked.repository))
-    mounts |= {path: writable(path) for path in (*_files_to_write(place.roots, policy), *place.roots)}
+    mounts |= {path: writable(path) for path in (*files_to_write(place.roots, policy), *place.roots)}
     held = held_paths(place, policy)
     opened = [path for path in held.opened if path not in place.roots]
-    _pin_parents(mounts, [*held.paths(), *policy.deny_read], [*place.roots, *opened])
+    _pin_parents(mounts, [*held.paths(), *policy.unreadable], [*place.roots, *opened])
     mounts |= {path: writable(path) for path in opened}
     mounts |= {path: read_only(path) for path in (*held.there, *held.files)}
     mounts |= {path: writable(path) for path in (*place.opens, *place.roots) if os.path.isdir(path)}
@@ -87,13 +87,13 @@ def _interpreter() -> tuple[str, ...]:
     return tuple(map(os.path.realpath, (sys.prefix, sys.base_prefix)))
 
 
-def _files_to_write(roots: list[str], policy: Policy) -> Iterable[str]:
+def files_to_write(roots: list[str], policy: Policy) -> Iterable[str]:
     """What `allowWrite` opens outside the writable folders; its folders are among these. Nothing that is protected."""
     real = {root: root for root in roots}
     for spelled in policy.allow_write:
         path = os.path.realpath(spelled)
         inside = any(is_in(path, root) or is_in(spelled, root) for root in roots)
-        if os.path.isfile(path) and not inside and not is_inside_protected(path) and stays_inside(spelled, real):
+        if os.path.isfile(path) and not inside and not is_protected_file(path) and stays_inside(spelled, real):
             yield path
 
 
@@ -107,8 +107,9 @@ def _pin_parents(mounts: Mounts, paths: Collection[str], roots: list[str]) -> No
 
 
 def _mask_sockets(mounts: Mounts, place: Place, policy: Policy) -> None:
-    seen = (*place.roots, place.cwd)
-    for path in sockets():
+    seen = (*place.roots, place.cwd, *place.visible)
+    agent = os.environ.get("SSH_AUTH_SOCK", "")  # listed only when it was bound by its full path
+    for path in sockets() | ({agent} if os.path.isabs(agent) else set()):
         if path in policy.sockets or (is_hidden(path) and not any(is_in(path, folder) for folder in seen)):
             continue
         if os.path.exists(path):
@@ -120,23 +121,19 @@ def _mask_sockets(mounts: Mounts, place: Place, policy: Policy) -> None:
 
 def _hide(mounts: Mounts, roots: list[str], policy: Policy, held: Collection[str]) -> None:
     """Put nothing in place of what may not be read, and of two rules let the one win that says more exactly where."""
-    for path in policy.deny_read:
-        if os.path.isdir(path):
-            mounts[path] = empty(path)
-            inner = [root for root in roots if is_in(root, path)]
-            for other in [mounted for mounted in mounts if mounted != path and is_in(mounted, path)]:
-                if not any(is_in(other, root) for root in inner):
-                    del mounts[other]
-        elif os.path.exists(path):
-            mounts[path] = nothing(path)
-    for path in policy.allow_read:
-        if path in policy.deny_read or not os.path.exists(path) or not any(is_in(path, no) for no in policy.deny_read):
+    for path in policy.unreadable:
+        inner = [root for root in roots if is_in(root, path)]
+        for other in [mounted for mounted in mounts if mounted != path and is_in(mounted, path)]:
+            if not any(is_in(other, root) for root in inner):
+                del mounts[other]
+    for path in (*policy.unreadable, *policy.allow_read):
+        if not os.path.exists(path):
             continue
-        is_ours = any(is_in(path, root) for root in roots) and not any(is_in(path, no) for no in held)
-        mounts[path] = writable(path) if is_ours else read_only(path)
-    for path in policy.deny_read:
-        if any(path != yes and is_in(path, yes) for yes in policy.allow_read) and os.path.exists(path):
+        if path in policy.unreadable:
             mounts[path] = empty(path) if os.path.isdir(path) else nothing(path)
+        elif any(is_in(path, hidden) for hidden in policy.unreadable):
+            is_ours = any(is_in(path, root) for root in roots) and not any(is_in(path, no) for no in held)
+            mounts[path] = writable(path) if is_ours else read_only(path)
 
 
 def require_inside(cwd: str, spelled: str, starts: Iterable[str]) -> None:

@@ -153,7 +153,7 @@ class Ledger:
 
 def _read(note: Path) -> dict[str, Any]:
     try:
-        said = json.loads(note.read_text())
+        said: dict[str, Any] = json.loads(note.read_text())
     except ValueError:  # the host died while it wrote; then it has made nothing yet
         said = {}
     return {"holds": [], "made": [], "files": {}} | said

@@ -12,6 +12,7 @@ from functools import cache, lru_cache
 from pegboard.host.environment import is_secret
 from pegboard.settings import places
 from pegboard.settings.layers import Settings
+from pegboard_sandbox.rules import from_rules
 
 KEPT = (
     *("PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "LC_*", "TZ", "TERM", "COLUMNS", "LINES"),
@@ -34,6 +35,8 @@ class Policy:
     allow_write: tuple[str, ...] = ()
     deny_write: tuple[str, ...] = ()
     deny_read: tuple[str, ...] = ()
+    hidden_by_rules: tuple[str, ...] = ()
+    """What rules deny to read. A mechanism that cannot hide anything does without these."""
     allow_read: tuple[str, ...] = ()
     keep_env: tuple[str, ...] = ()
     excluded: tuple[str, ...] = ()
@@ -45,21 +48,28 @@ class Policy:
         if not settings.get("sandbox.enabled", False):
             return None
         domains = tuple(settings.get("sandbox.network.allowedDomains", ()))
+        network, rules = settings.get("sandbox.network.mode", "proxy" if domains else "off"), from_rules(settings)
         return cls(
             mechanism=settings.get("sandbox.mechanism", "auto"),
             required=settings.get("sandbox.failIfUnavailable", True),
-            network=settings.get("sandbox.network.mode", "proxy" if domains else "off"),
-            domains=domains,
-            denied_domains=tuple(settings.get("sandbox.network.deniedDomains", ())),
+            network=network,
+            domains=(*domains, *rules.allowed_domains) if network == "proxy" else domains,
+            denied_domains=(*settings.get("sandbox.network.deniedDomains", ()), *rules.denied_domains),
             sockets=_real(_paths(settings, "network.allowUnixSockets")),
-            allow_write=_paths(settings, "filesystem.allowWrite"),
-            deny_write=_real(_paths(settings, "filesystem.denyWrite")),
+            allow_write=(*_paths(settings, "filesystem.allowWrite"), *rules.allow_write),
+            deny_write=_real((*_paths(settings, "filesystem.denyWrite"), *rules.deny_write)),
+            hidden_by_rules=_real(tuple(rules.deny_read)),
             deny_read=_real(_paths(settings, "filesystem.denyRead")),
             allow_read=_real(_paths(settings, "filesystem.allowRead")),
             keep_env=(*settings.get("sandbox.keepEnv", ()), *settings.get("env", {})),
             excluded=tuple(settings.get("sandbox.excludedCommands", ())),
             allows_bash=settings.get("sandbox.autoAllowBashIfSandboxed", True),
         )
+
+    @property
+    def unreadable(self) -> tuple[str, ...]:
+        """All that may not be read."""
+        return (*self.deny_read, *self.hidden_by_rules)
 
     def environment(self, env: Mapping[str, str]) -> dict[str, str]:
         """The few variables that a process needs; a secret among them only when it is kept by name."""

@@ -91,9 +91,8 @@ def hold_in(root: str, held: Held, allowed: Collection[str], denied: Collection[
         there = {entry.name for entry in entries if _tells(entry.name.lower())}
     for name in NAMES:
         path = f"{root}/{name}"
-        if name not in there:
-            if not (path in allowed and name.lower() in BUILD):
-                held.missing.append(path)
+        if name not in there and not (path in allowed and name.lower() in BUILD):
+            held.missing.append(path)
     for name in sorted(there):
         path = f"{root}/{name}"
         if name == ".git" and path not in denied and repository.opens(root):
@@ -146,6 +145,12 @@ def is_inside_protected(path: str) -> bool:
         if at and (names[at - 1], name) in FOLDERS_IN:
             return True
     return False
+
+
+def is_protected_file(path: str) -> bool:
+    """Whether a file sets policy or runs code, by its name or by where it lies; build files do not count."""
+    name = os.path.basename(path).lower()
+    return is_inside_protected(path) or (name not in BUILD and _is_protected(name))
 
 
 def _tells(name: str) -> bool:

@@ -111,6 +111,8 @@ def _head(client: socket.socket) -> tuple[bytes, bytes]:
 def _target(head: bytes) -> tuple[str, int, bytes]:
     """Where a request goes, and what to send there first: nothing for a tunnel."""
     line, *fields = head.decode("latin-1").split("\r\n")
+    if any("\n" in field or "\r" in field or "\0" in field for field in (line, *fields)):
+        raise RefusedError("This is not a request to a proxy: a line ends in an unusual way.")
     try:
         method, where, _ = line.split(" ")
         parts = urlsplit(f"//{where}" if method == "CONNECT" else where)

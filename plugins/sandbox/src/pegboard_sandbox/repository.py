@@ -35,7 +35,7 @@ class Linked:
 def opens(root: str) -> bool:
     """Whether `.git` in this folder is something whose parts can be opened."""
     path = f"{root}/.git"
-    return not os.path.islink(path) and (os.path.isdir(path) and bool(os.listdir(path)) or os.path.isfile(path))
+    return not os.path.islink(path) and (bool(os.listdir(path)) if os.path.isdir(path) else os.path.isfile(path))
 
 
 def is_bare(folder: str) -> bool:

@@ -16,7 +16,7 @@ from pegboard import Context, ProcessSpec, ToolError, hookimpl
 from pegboard_sandbox import bridge, bubblewrap, landlock
 from pegboard_sandbox.choosing import REMEDY, choose
 from pegboard_sandbox.excluding import is_excluded
-from pegboard_sandbox.layout import Place, is_hidden, lay_out, require_inside
+from pegboard_sandbox.layout import Layout, Place, is_hidden, lay_out, require_inside
 from pegboard_sandbox.ledger import Ledger
 from pegboard_sandbox.policy import Policy, own_folders
 from pegboard_sandbox.proxy import proxy_for
@@ -106,27 +106,35 @@ _TIDYING = _Tidying()
 
 
 def _by_bubblewrap(spec: ProcessSpec, policy: Policy, place: Place) -> ProcessSpec:
-    ledger, argv = _ledger(), spec.argv
+    ledger = _ledger()
     # Together, so that nobody removes a stand-in between the look and the note.
     with ledger.alone():
         layout = lay_out(place, policy)
         needed = layout.stand_ins
         note = ledger.begin(needed) if needed.folders or needed.files else ""
-    mounts, lock = layout.mounts, note
-    if note and (is_hidden(note) or any(is_in(note, path) for path in policy.deny_read)):
+    try:
+        argv = _arguments(spec, policy, place, layout, note)
+    except BaseException:
+        if note:
+            _ended(ledger, note, None)
+        raise
+    env = {**spec.env, "TMPDIR": "/tmp"}  # noqa: S108 - the sandbox has a /tmp of its own
+    on_end = partial(_ended, ledger, note, spec.on_end) if note else spec.on_end
+    return replace(spec, argv=argv, env=env, on_end=on_end)
+
+
+def _arguments(spec: ProcessSpec, policy: Policy, place: Place, layout: Layout, note: str) -> tuple[str, ...]:
+    mounts, lock, argv = layout.mounts, note, spec.argv
+    if note and (is_hidden(note) or any(is_in(note, path) for path in policy.unreadable)):
         mounts[LOCK], lock = ("--ro-bind", note, LOCK), LOCK
     if spec.network and policy.network == "proxy":
         proxy = proxy_for(policy.domains, policy.denied_domains)
         mounts[BRIDGE] = ("--ro-bind", bridge.__file__, BRIDGE)
         mounts[SOCKET] = ("--ro-bind", proxy.path, SOCKET)
         argv = (os.path.realpath(sys.executable), "-I", "-S", BRIDGE, SOCKET, *argv)
-    network = spec.network and policy.network == "on"
-    words = bubblewrap.command(
-        str(bubblewrap.find()), mounts, place.cwd, network=network, last=needed.folders, lock=lock
-    )
-    env = {**spec.env, "TMPDIR": "/tmp"}  # noqa: S108 - the sandbox has a /tmp of its own
-    on_end = partial(_ended, ledger, note, spec.on_end) if note else spec.on_end
-    return replace(spec, argv=(*words, *argv), env=env, on_end=on_end)
+    network, last = spec.network and policy.network == "on", layout.stand_ins.folders
+    words = bubblewrap.command(str(bubblewrap.find()), mounts, place.cwd, network=network, last=last, lock=lock)
+    return (*words, *argv)
 
 
 def _ended(ledger: Ledger, note: str, further: Callable[[], None] | None) -> None:
