@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from collections import defaultdict, deque
 from collections.abc import Awaitable, Callable
@@ -16,9 +17,11 @@ from pegboard.contract import Output, Tool
 from pegboard.errors import ToolError
 from pegboard.hookspecs import hookimpl
 from pegboard.inputs import Input, canonical
+from pegboard.jsonable import jsonable
 
 Execute = Callable[[Any, Context], Awaitable[Any]]
 CWD = "{cwd}"
+BYTES = "$base64"
 
 
 class Tape:
@@ -94,7 +97,7 @@ def _key(line: dict[str, Any]) -> tuple[str, str, str]:
 
 def _written(tool: Tool[Any, Any], returned: Any, ctx: Context) -> dict[str, Any]:
     whole = returned if isinstance(returned, Output) else Output(returned)
-    value = TypeAdapter[Any](tool.output).dump_python(whole.value, mode="json")
+    value = _plain(TypeAdapter[Any](tool.output).dump_python(whole.value))
     line: dict[str, Any] = {"value": value, "messages": list(whole.messages), "metadata": dict(whole.metadata)}
     if whole.change:
         line["change"] = {**asdict(whole.change), "cwd": str(whole.change.cwd) if whole.change.cwd else None}
@@ -106,12 +109,31 @@ def _read(tool: Tool[Any, Any], line: dict[str, Any], ctx: Context) -> Any:
     line = _show(line, ctx)
     if error := line.get("error"):
         raise ToolError(error["message"], code=error["code"], remedy=error["remedy"])
-    value = TypeAdapter[Any](tool.output).validate_python(line["value"])
+    value = TypeAdapter[Any](tool.output).validate_python(_with_bytes(line["value"]))
     change = line.get("change")
     if change:
         cwd = Path(change["cwd"]) if change["cwd"] else None
         change = Change(cwd, change["mode"], tuple(change["loaded_tools"]))
     return Output(value, change=change, messages=line["messages"], metadata=line["metadata"])
+
+
+def _plain(value: Any) -> Any:
+    """What JSON can hold and `_read` can turn back: bytes are marked, everything else is spelled out."""
+    if isinstance(value, bytes):
+        return {BYTES: base64.b64encode(value).decode()}
+    if isinstance(value, dict):
+        return {key if isinstance(key, str) else str(jsonable(key)): _plain(inner) for key, inner in value.items()}
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return [_plain(inner) for inner in value]
+    return jsonable(value)
+
+
+def _with_bytes(value: Any) -> Any:
+    if isinstance(value, dict):
+        if value.keys() == {BYTES}:
+            return base64.b64decode(value[BYTES])
+        return {key: _with_bytes(inner) for key, inner in value.items()}
+    return [_with_bytes(inner) for inner in value] if isinstance(value, list) else value
 
 
 def _hide(value: Any, ctx: Context) -> Any:
