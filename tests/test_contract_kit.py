@@ -7,7 +7,7 @@ import re
 import runpy
 import textwrap
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -183,14 +183,27 @@ def test_pytest_says_which_distribution_is_missing(pytester: pytest.Pytester) ->
     done.stderr.fnmatch_lines(["*acme-nothing is not installed or brings no plugin. Install it: pip install -e .*"])
 
 
+Install = Callable[[str], None]
+
+
 @pytest.fixture
-def hello(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> str:
+def install(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Install:
+    """Installs a plugin of one module for the pytest that the test starts."""
+
+    def put(source: str) -> None:
+        files, entries = {"acme_hello.py": source}, {"acme.hello": "acme_hello"}
+        wheel = write_wheel(pytester.path / "wheels", "acme-hello", files, entries)
+        with zipfile.ZipFile(wheel) as archive:
+            archive.extractall(pytester.path / "site")
+        monkeypatch.setenv("PYTHONPATH", str(pytester.path / "site"))
+
+    return put
+
+
+@pytest.fixture
+def hello(install: Install) -> str:
     """An installed plugin whose tool reaches outside, because its author did not say otherwise."""
-    source = tool_source(options="")
-    wheel = write_wheel(pytester.path / "wheels", "acme-hello", {"acme_hello.py": source}, {"acme.hello": "acme_hello"})
-    with zipfile.ZipFile(wheel) as archive:
-        archive.extractall(pytester.path / "site")
-    monkeypatch.setenv("PYTHONPATH", str(pytester.path / "site"))
+    install(tool_source(options=""))
     return "--pegboard-contract=acme-hello"
 
 
@@ -260,6 +273,65 @@ def test_recording_twice_gives_the_same_tape(pytester: pytest.Pytester) -> None:
         tapes.append((pytester.path / name).read_bytes())
     assert tapes[0] == tapes[1]
     assert str(pytester.path).encode() not in tapes[0]
+
+
+DRAW = """
+from pathlib import Path
+from pydantic import BaseModel
+from pegboard import Context, Image, Input, Text, Tool, hookimpl
+
+class Nothing(Input):
+    pass
+
+class Drawing(BaseModel):
+    data: bytes
+    places: dict[int, Path]
+
+class Draw(Tool[Nothing, Drawing]):
+    read_only, open_world = True, False
+    prompt = "Draw something small."
+
+    async def call(self, args: Nothing, ctx: Context, /) -> Drawing:
+        (ctx.cwd / "ran").touch()
+        return Drawing(data=bytes([137, 255]), places={1: ctx.cwd / "a.png"})
+
+class Show(Tool[Nothing, list[Text | Image]]):
+    read_only, open_world = True, False
+    prompt = "Show something small."
+
+    def call(self, args: Nothing, ctx: Context, /) -> list[Text | Image]:
+        (ctx.cwd / "ran").touch()
+        return [Text("Here."), Image(bytes([137, 255]), "image/png")]
+
+@hookimpl
+def register_tools():
+    return [Draw(), Show()]
+"""
+DRAWN = """
+    import pytest
+
+    @pytest.mark.parametrize("name", ["Draw", "Show"])
+    def test_it(name, call_tool, ctx):
+        result = call_tool(name)
+        said = str(result.value).replace(str(ctx.cwd), "CWD")
+        print("SAID", result.is_error, said, result.text.replace(str(ctx.cwd), "CWD"))
+        print("RAN", (ctx.cwd / "ran").exists())
+"""
+
+
+def test_bytes_and_pictures_are_recorded_and_replayed(pytester: pytest.Pytester, install: Install) -> None:
+    install(DRAW)
+    pytester.makepyfile(test_drawn=textwrap.dedent(DRAWN))
+    recorded = pytester.runpytest_subprocess("-s", "--pegboard-record=tape.jsonl")
+    replayed = pytester.runpytest_subprocess("-s", "--pegboard-replay=tape.jsonl")
+    assert [line.partition(" ")[0] for line in said(recorded)] == ["False", "False"]
+    assert said(replayed) == said(recorded)
+    assert re.findall("RAN (.*)", recorded.stdout.str() + replayed.stdout.str()) == ["True"] * 2 + ["False"] * 2
+
+
+def test_a_class_instead_of_a_tool_is_refused_with_what_to_write() -> None:
+    with pytest.raises(TypeError, match=r"about a tool, not about <class .*HoldsSecret'>. Give an instance: HoldsSec"):
+        assert_contract(wrong_tools.HoldsSecret)  # type: ignore[arg-type]
 
 
 def test_a_call_that_is_not_on_the_tape_fails_its_test(pytester: pytest.Pytester) -> None:

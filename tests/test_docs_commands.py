@@ -31,11 +31,13 @@ NOT_TYPED = {
     r"python3 -m pip install -q --upgrade --target \.uv uv && .*": "it sets up a whole checkout; .ci/run does that",
     r"pip install [a-z -]+": "it asks an index; the names are compared with the projects here instead",
     r"pegboard run (--permission-mode auto )?\"[^\"]+\"( +# needs ANTHROPIC_API_KEY)?": "it asks a real model",
+    r"\.uv/bin/uv sync -q --extra authors && \. \.venv/bin/activate": "the tests run in such an environment already",
     r"pip install -e \./acme-word-count": "it builds; the tutorial does that, and here the tool is put in place before",
     r"export ANTHROPIC_API_KEY=…": "nobody's key",
     r"pegboard call WebFetch url=https://example\.com/": "it needs the internet",
 }
 CODES = {
+    'pegboard why Bash command="git push"            # what would be decided, by which rule; nothing runs': 4,
     'pegboard why Bash command="git push origin main"': 3,
     'pegboard call Edit file_path=app.py old_string="x = 1" new_string="x = 2"': 3,
 }
@@ -76,6 +78,7 @@ PREPARED: dict[str, Callable[[Path, Path], None]] = {
     "docs/how-to/play-a-script.md": script_of_the_page,
     "docs/how-to/test-a-tool.md": a_test_that_calls_a_tool,
     "docs/how-to/write-a-permission-rule.md": settings_of_the_page,
+    "README.md": an_installed_tool,
     "plugins/authors/README.md": an_installed_tool,
 }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -41,6 +42,24 @@ def test_a_third_party_tool_runs_through_the_whole_pipeline(environment: Environ
     environment.install(hello_wheel)
 
     assert environment.call("Hello", who="you") == "one you"
+
+
+def test_a_tool_that_returns_bytes_in_a_model_can_be_called(environment: Environment) -> None:
+    source = tool_source().replace("-> str:", "-> Drawing:").replace("class HelloInput", MODEL)
+    source = re.sub(r"    return f.*", "    return Drawing(data=bytes([137, 255]))", source)
+    files, entries = {"acme_hello.py": source}, {"acme.hello": "acme_hello"}
+    environment.install(write_wheel(environment.wheels, "acme-hello", files, entries))
+    assert environment.call("Hello", who="you") == '{"data":"if8="}'
+
+
+MODEL = """from pydantic import BaseModel
+
+
+class Drawing(BaseModel):
+    data: bytes
+
+
+class HelloInput"""
 
 
 def test_built_in_bytes_are_the_same_with_and_without_strangers_under_twenty_hash_seeds(

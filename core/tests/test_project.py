@@ -21,7 +21,7 @@ ORDER = [
     ("settings",),
     ("services", "agents"),
     ("context",),
-    ("sentences", "inputs", "schemas"),
+    ("sentences", "inputs", "schemas", "jsonable"),
     ("contract",),
     ("extensions",),
     ("hookspecs",),

@@ -12,12 +12,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Generic, Literal, Protocol, TypeAlias, TypedDict, overload
 
-from pydantic_core import to_json
 from typing_extensions import TypeVar, Unpack
 
 from pegboard.calls import Block, Decision, Document, Image, Text
 from pegboard.context import Change, Context
 from pegboard.inputs import Input, canonical, paths_of
+from pegboard.jsonable import json_text
 from pegboard.schemas import schema_of
 from pegboard.wording import shown
 
@@ -156,7 +156,7 @@ class Tool(ABC, Generic[I, O]):
             and all(isinstance(item, (Text, Image, Document)) for item in value)
         ):
             return value
-        return to_json(value, fallback=str).decode()
+        return json_text(value)
 
     def user_facing_name(self, args: I, /) -> str:
         """What a person sees as the name of the act."""

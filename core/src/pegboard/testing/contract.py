@@ -71,9 +71,19 @@ def broken_promises(
     tool: Tool[Any, Any], *, examples: Sequence[Example] = (), settings: Mapping[str, Any] | None = None
 ) -> list[Broken]:
     """Check every promise and return those that are not kept."""
+    _require_a_tool(tool)
     subject = Subject(tool, examples, settings)
     found = [check(subject, name) for name in PROMISES]
     return [broken for broken in found if broken]
+
+
+def _require_a_tool(given: object) -> None:
+    if isinstance(given, Tool):
+        return
+    remedy = "Give what @tool made, or an instance."
+    if isinstance(given, type) and issubclass(given, Tool):
+        remedy = f"Give an instance: {given.__name__}()."
+    raise TypeError(f"The contract is about a tool, not about {given!r}. {remedy}")
 
 
 def assert_contract(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from collections import defaultdict, deque
 from collections.abc import Awaitable, Callable
@@ -16,9 +17,11 @@ from pegboard.contract import Output, Tool
 from pegboard.errors import ToolError
 from pegboard.hookspecs import hookimpl
 from pegboard.inputs import Input, canonical
+from pegboard.jsonable import jsonable
 
 Execute = Callable[[Any, Context], Awaitable[Any]]
 CWD = "{cwd}"
+BYTES = "$base64"
 
 
 class Tape:
@@ -103,7 +106,7 @@ def _written(tool: Tool[Any, Any], returned: Any, ctx: Context) -> dict[str, Any
 
 
 def _dumped(tool: Tool[Any, Any], value: Any) -> Any:
-    return TypeAdapter[Any](tool.output).dump_python(value, mode="json")
+    return _plain(TypeAdapter[Any](tool.output).dump_python(value))
 
 
 def _change_line(change: Change | None) -> dict[str, Any]:
@@ -120,10 +123,29 @@ def _read(tool: Tool[Any, Any], line: dict[str, Any], ctx: Context) -> Any:
         change = Change(cwd, change["mode"], tuple(change["loaded_tools"]))
     error, value = line.get("error"), line.get("value")
     if value is not None or not error:
-        value = TypeAdapter[Any](tool.output).validate_python(value)
+        value = TypeAdapter[Any](tool.output).validate_python(_with_bytes(value))
     if error:
         raise ToolError(error["message"], code=error["code"], remedy=error["remedy"], value=value, change=change)
     return Output(value, change=change, messages=line["messages"], metadata=line["metadata"])
+
+
+def _plain(value: Any) -> Any:
+    """What JSON can hold and `_read` can turn back: bytes are marked, everything else is spelled out."""
+    if isinstance(value, bytes):
+        return {BYTES: base64.b64encode(value).decode()}
+    if isinstance(value, dict):
+        return {key if isinstance(key, str) else str(jsonable(key)): _plain(inner) for key, inner in value.items()}
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return [_plain(inner) for inner in value]
+    return jsonable(value)
+
+
+def _with_bytes(value: Any) -> Any:
+    if isinstance(value, dict):
+        if value.keys() == {BYTES}:
+            return base64.b64decode(value[BYTES])
+        return {key: _with_bytes(inner) for key, inner in value.items()}
+    return [_with_bytes(inner) for inner in value] if isinstance(value, list) else value
 
 
 def _hide(value: Any, ctx: Context) -> Any:

@@ -27,6 +27,7 @@ NEXT = """\
   pip install -e '.[test]'
   pytest
   pegboard check
+Its tool is a working example; put yours in its place, and change the tests with it.
 """
 
 

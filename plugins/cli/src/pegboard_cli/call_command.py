@@ -104,9 +104,8 @@ def as_data(result: Result) -> dict[str, Any]:
     """The result as plain data."""
     import base64
 
-    from pydantic_core import to_jsonable_python
-
     from pegboard import Text
+    from pegboard.jsonable import jsonable
 
     content: list[dict[str, Any]] = []
     for block in result.content:
@@ -122,7 +121,7 @@ def as_data(result: Result) -> dict[str, Any]:
         "is_error": result.is_error,
         "code": result.code,
         "content": content,
-        "value": to_jsonable_python(result.value, fallback=str),
+        "value": jsonable(result.value),
         "decision": decision
         and {
             "decision": decision.word,

@@ -8,8 +8,6 @@ from collections.abc import Awaitable, Mapping
 from pathlib import Path
 from typing import Any
 
-from pydantic_core import to_jsonable_python
-
 from pegboard import (
     After,
     Allow,
@@ -25,6 +23,7 @@ from pegboard import (
     Tool,
     hookimpl,
 )
+from pegboard.jsonable import jsonable
 from pegboard.settings import Settings
 from pegboard_hooks import verdicts
 from pegboard_hooks.firing import Subject, fire
@@ -122,7 +121,7 @@ def after_call(
     names = names_of(tool)
     if not plan.matching("PostToolUse", names):
         return None
-    return _after(names, tool, call, args, {"tool_response": _plain(value), "duration_ms": round(ms)}, ctx)
+    return _after(names, tool, call, args, {"tool_response": jsonable(value), "duration_ms": round(ms)}, ctx)
 
 
 async def _after(
@@ -206,10 +205,6 @@ def _as_sent(call: Call) -> Any:
         return json.loads(call.input)
     except ValueError:
         return {}
-
-
-def _plain(value: Any) -> Any:
-    return to_jsonable_python(value, by_alias=True, bytes_mode="base64", fallback=str)
 
 
 def runs_user_commands(tool: AnyTool, settings: Settings) -> tuple[str, ...]:

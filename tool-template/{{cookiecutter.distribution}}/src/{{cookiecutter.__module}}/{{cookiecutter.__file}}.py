@@ -59,14 +59,11 @@ def facts(args: {{ tool }}Input, ctx: Context) -> Facts:
     """
     path = ctx.resolve(args.file_path)
 {%- if mutating %}
-    before = {% if awaits %}await to_thread.run_sync(_text_of, path){% else %}_text_of(path){% endif %} if path.exists() else ""
-    gap = "" if before.endswith("\n") or not before else "\n"
-    after = f"{before}{gap}{args.line}\n"
-    {% if awaits %}await to_thread.run_sync(ctx.files.write, path, after.encode()){% else %}ctx.files.write(path, after.encode()){% endif %}
+    text = {% if awaits %}await to_thread.run_sync(_append, path, args.line, ctx){% else %}_append(path, args.line, ctx){% endif %}
 {%- if model %}
-    return {{ tool }}Output(file_path=str(args.file_path), lines=after.count("\n"))
+    return {{ tool }}Output(file_path=str(args.file_path), lines=text.count("\n"))
 {%- else %}
-    return f"{args.file_path} has {after.count(chr(10))} lines now."
+    return f"{args.file_path} has {text.count(chr(10))} lines now."
 {%- endif %}
 {%- else %}
     text = {% if awaits %}await to_thread.run_sync(_text_of, path){% else %}_text_of(path){% endif %}
@@ -76,6 +73,18 @@ def facts(args: {{ tool }}Input, ctx: Context) -> Facts:
 {%- else %}
     return f"{args.file_path}: {lines} lines, {words} words, {characters} characters"
 {%- endif %}
+{%- endif %}
+{%- if mutating %}
+
+
+def _append(path: Path, line: str, ctx: Context) -> str:
+    with ctx.files.lock(path):
+        before = _text_of(path) if path.exists() else ""
+        gap = "" if before.endswith("\n") or not before else "\n"
+        after = f"{before}{gap}{line}\n"
+        ctx.files.write(path, after.encode(), judged=ctx.judged)
+        ctx.files.forget(path)  # The model has not seen the rest: Edit and Write ask for a Read first.
+    return after
 {%- endif %}
 
 
