@@ -96,6 +96,21 @@ def test_register_providers_and_agents_are_collected_by_name():
     assert made.agents()["reviewer"].description == "Reads a change."
 
 
+def test_find_agents_adds_what_somebody_has_written_down():
+    class Plugin:
+        @hookimpl
+        def register_agents(self):
+            return [AgentDefinition("reviewer", "Of a plugin."), AgentDefinition("scribe", "Of a plugin.")]
+
+        @hookimpl
+        def find_agents(self, settings, registered):
+            return {"scribe": AgentDefinition("scribe", f"Better than {len(registered)} others.")}
+
+    found = board(Plugin()).find_agents()
+    assert found["reviewer"].description == "Of a plugin."
+    assert found["scribe"].description == f"Better than {len(found)} others."
+
+
 def test_tool_sources_are_asked_again_only_when_their_version_moves():
     class Source:
         name, version, asked, offered = "source", 1, 0, [Echo]

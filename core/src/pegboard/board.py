@@ -220,6 +220,13 @@ class Board:
         """The kinds of sub-agents that plugins bring, by name."""
         return {agent.name: agent for register in self.hooks.register_agents for agent in register()}
 
+    def find_agents(self) -> dict[str, AgentDefinition]:
+        """Every kind of agent there is, by name: those of plugins, and those that somebody has written down."""
+        found = self.agents()
+        for find in reversed(self.hooks.find_agents):
+            found |= find(self.settings, found)
+        return found
+
     def _enabled(self) -> list[dict[str, Any]]:
         features = Features(self.settings)
         enabled = [plugin for plugin in self._found if features.off(plugin) is None]

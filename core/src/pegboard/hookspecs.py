@@ -10,7 +10,7 @@ hook wrappers: to surround execution, implement `wrap_execute`. Among plugins th
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar, overload
 
@@ -101,6 +101,25 @@ class Hooks:
             @hookimpl
             def register_agents():
                 return [AgentDefinition("reviewer", "Reads a change and says what is wrong with it.")]
+        """
+
+    @_spec
+    def find_agents(
+        self, settings: Settings, registered: Mapping[str, AgentDefinition]
+    ) -> Mapping[str, AgentDefinition]:
+        """Find the kinds of agents that a user or a project has written down.
+
+        Called when a person wants to talk to one, as with `pegboard run --agent`. Answers are put together by name;
+        among equal names the first counts, before `registered`. May not await.
+
+        :param settings: the effective settings.
+        :param registered: what `register_agents` has brought, by name.
+
+        Example::
+
+            @hookimpl
+            def find_agents(settings, registered):
+                return {"scribe": AgentDefinition("scribe", "Writes minutes.", "Write down what was decided.")}
         """
 
     @_spec

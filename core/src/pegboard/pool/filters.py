@@ -31,6 +31,8 @@ class Choice:
     disallowed: tuple[str, ...] = ()
     may_nest: bool = True
     depth_limit: int = 0
+    is_main: bool = False
+    """Whether a person talks to this agent: then it may have what speaks to the person."""
 
     @property
     def kinds(self) -> frozenset[str] | None:
@@ -91,7 +93,7 @@ def refusal(pool: Pool, asked: Pool, name: str) -> str | None:
 
 def _refusal(entry: Entry, choice: Choice) -> str | None:
     name, agent = entry.name, choice.agent
-    if name in NEVER:
+    if name in NEVER and not choice.is_main:
         return f"{name} is never given to sub-agents, and this is {agent}."
     if name in STARTERS and not choice.may_nest:
         deep = f"agents are nested at most {choice.depth_limit} deep"

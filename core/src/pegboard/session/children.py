@@ -22,7 +22,7 @@ from pegboard.session.account import no_price
 from pegboard.session.member import Member
 from pegboard.session.prices import price_of
 from pegboard.session.records import Record, last_place, recorded
-from pegboard.session.restricted import AgentBoard, AnyBoard
+from pegboard.session.restricted import AgentBoard, AgentHooks, AnyBoard
 from pegboard.settings import Settings
 
 if TYPE_CHECKING:
@@ -172,7 +172,7 @@ class Children:
         agent = Agent(f"agent-{secrets.token_hex(4)}", request.definition.name, ctx.agent.id, depth)
         record = Record(agent, request.model or session.model, request, "ready")
         choice = self._choice(record)
-        warnings = _require_tools(session.board.pool, choice, request)
+        warnings = require_tools(session.board.pool, choice, request)
         member = Member(session, self._family, record, session.usage, warnings)
         # First what may be refused: an agent that is hung up has its name.
         loaded = fetched(child_pool(session.board.pool, choice), choice)
@@ -193,7 +193,8 @@ class Children:
         """Give an agent its board: the tools of its parent's board, as far as it may use them."""
         about = {"agent": member.id, "parent": member.agent.parent}
         choice = self._choice(Record(member.agent, member.model, member.request))
-        member.board = AgentBoard(parent_board, choice, about, member.label, member.hear)
+        hooks = AgentHooks(parent_board.hooks, about, member.label, member.hear)
+        member.board = AgentBoard(parent_board, choice, hooks)
         self._family.members[member.id] = member
 
     def _context(self, ctx: Context, request: ChildRequest, agent: Agent, loaded: frozenset[str]) -> Context:
@@ -245,7 +246,7 @@ def choice_of(request: ChildRequest, label: str, *, may_nest: bool, depth_limit:
     return Choice(f"the {label}", lists, disallowed, may_nest, depth_limit)
 
 
-def _require_tools(pool: Pool, choice: Choice, request: ChildRequest) -> list[str]:
+def require_tools(pool: Pool, choice: Choice, request: ChildRequest) -> list[str]:
     """What is missing of the lists; nothing left of them is an error that names every entry."""
     missing = [reason for names in choice.tools for reason in unresolved(pool, names)]
     if choice.tools and not child_pool(pool, choice).entries:

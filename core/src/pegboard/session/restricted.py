@@ -58,12 +58,9 @@ def _naming(hook: Implementation, label: str) -> Implementation:
 class AgentBoard:
     """A board with the tools that one agent may use. What it does not list it does not run."""
 
-    def __init__(
-        self, parent: AnyBoard, choice: Choice, about: Mapping[str, Any], label: str, listener: Listener
-    ) -> None:
-        self.parent, self.choice = parent, choice
+    def __init__(self, parent: AnyBoard, choice: Choice, hooks: BoundHooks) -> None:
+        self.parent, self.choice, self.hooks = parent, choice, hooks
         self.settings: Settings = parent.settings
-        self.hooks: BoundHooks = AgentHooks(parent.hooks, about, label, listener)
         self._made: tuple[Pool, Pool] | None = None
 
     @property

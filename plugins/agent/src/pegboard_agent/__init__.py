@@ -1,13 +1,14 @@
 """The Agent tool: sub-agents, and the files that define them."""
 
 from pegboard_agent.agent import Agent, AgentInput, AgentOutput
-from pegboard_agent.hooks import diagnose, register_agents, register_tools, start_session
+from pegboard_agent.hooks import diagnose, find_agents, register_agents, register_tools, start_session
 
 __all__ = [
     "Agent",
     "AgentInput",
     "AgentOutput",
     "diagnose",
+    "find_agents",
     "register_agents",
     "register_tools",
     "start_session",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from pegboard import AgentDefinition, Context, hookimpl
 from pegboard.settings import Settings
 from pegboard_agent.agent import Agent
@@ -17,6 +19,12 @@ def register_tools() -> list[Agent]:
 @hookimpl
 def register_agents() -> list[AgentDefinition]:
     return list(BUILT_IN)
+
+
+@hookimpl
+def find_agents(settings: Settings, registered: Mapping[str, AgentDefinition]) -> Mapping[str, AgentDefinition]:
+    """Those in files, as the tool would start them."""
+    return catalogue(settings, registered).kinds
 
 
 @hookimpl

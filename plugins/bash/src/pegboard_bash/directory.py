@@ -51,13 +51,14 @@ class Followed:
 @contextmanager
 def followed(command: str, wanted: bool, ctx: Context, snapshot: Snapshot | None = None) -> Iterator[Followed | None]:
     """Follow the shell of one command. The folder is for this call alone: a later shell must not read what it left."""
-    if not (wanted and MAY_MOVE.search(command)):
+    if snapshot is None and not (wanted and MAY_MOVE.search(command)):
         yield None
         return
     made = Followed(Path(tempfile.mkdtemp(prefix="pegboard-shell-")))
     try:
-        begin = f". {shlex.quote(str(snapshot.file))}\n" if snapshot else as_before(ctx)
-        made.script.write_text(_script(made.folder / "end", begin))
+        # A copy of the snapshot: a sandbox shows the command this folder, and what it does to it hurts nobody.
+        begin = snapshot.file.read_text(errors="surrogateescape") if snapshot else as_before(ctx)
+        made.script.write_text(_script(made.folder / "end", begin), errors="surrogateescape")
         yield made
     finally:
         shutil.rmtree(made.folder, ignore_errors=True)

@@ -17,8 +17,9 @@ if TYPE_CHECKING:
 
     from anyio.abc import TaskGroup
 
-    from pegboard import Board, Provider
+    from pegboard import Board, Context, Provider
     from pegboard.session.loop import Outcome, Session
+    from pegboard.session.selected import Selected
     from pegboard.session.transcript import Transcript
     from pegboard.settings import Settings
     from pegboard_cli.views import View
@@ -32,6 +33,7 @@ EXAMPLES = """\
   echo "Count the files" | pegboard run --output-format json
   pegboard run --replay script.jsonl "Go"       play a script, no key needed
   pegboard run --resume "And now the tests"     go on with the last session
+  pegboard run --agent Explore "Where is X?"    as an agent, with its tools only
 
 Needs ANTHROPIC_API_KEY, or --replay. Ctrl-C once interrupts the turn, twice leaves.
 """
@@ -78,6 +80,7 @@ def parse(words: list[str]) -> argparse.Namespace:
     parser.add_argument("--exclude-tools", metavar="A,B", help="hide these tools from the model")
     parser.add_argument("--allow", action="append", metavar="RULE", help="a permission rule that allows")
     parser.add_argument("--deny", action="append", metavar="RULE", help="a permission rule that denies")
+    parser.add_argument("--agent", metavar="A", help="be this agent: its instructions, its tools, its limits")
     parser.add_argument("--max-turns", type=int, metavar="N", help="how many requests one prompt may take")
     parser.add_argument("--add-dir", action="append", metavar="DIR", help="a further working directory")
     parser.add_argument("--resume", nargs="?", const="", metavar="ID", help="go on with a session (default: the last)")
@@ -178,6 +181,7 @@ def open_session(given: argparse.Namespace, board: Board) -> Session:
     from pegboard.permission.modes import starting_mode
     from pegboard.session.loop import MAX_TURNS, Session
     from pegboard.session.transcript import restore
+    from pegboard.settings import Notice
     from pegboard_cli.sessions_command import find_session, new_session
 
     settings: Settings = board.settings
@@ -195,18 +199,40 @@ def open_session(given: argparse.Namespace, board: Board) -> Session:
     if refusal:
         options.warn(settings, [refusal])
     ctx = replace(ctx, mode=mode, cwd=ctx.cwd if ctx.cwd.is_dir() else Path(settings.cwd))
+    chosen = the_agent(given.agent, board, ctx) if given.agent else None
+    if chosen:
+        options.warn(settings, [Notice(f"--agent {given.agent}", words) for words in chosen.warnings])
+        ctx = chosen.ctx
+    most = settings.get("maxTurns", MAX_TURNS)
     session = Session(
-        board,
+        chosen.board if chosen else board,
         the_provider(given, board),
-        model=settings.get("model", MODEL),
+        model=given.model or (chosen and chosen.model) or settings.get("model", MODEL),
+        system=chosen.system if chosen else (),
         ctx=ctx,
-        max_turns=settings.get("maxTurns", MAX_TURNS),
+        max_turns=min(most, chosen.max_turns or most) if chosen else most,
         transcript=transcript,
         session_id=path.stem if path else "",
     )
     if resumes:
         session.resume(messages, ctx)
     return session
+
+
+def the_agent(name: str, board: Board, ctx: Context) -> Selected:
+    """The session as the agent with this name."""
+    from pegboard.errors import DefinitionError, ToolError
+    from pegboard.nearest import did_you_mean
+    from pegboard.session.selected import selected
+
+    found = board.find_agents()
+    if name not in found:
+        known = ", ".join(sorted(found)) or "none"
+        raise DefinitionError(f"There is no agent {name!r}.{did_you_mean(name, found)} The agents here are: {known}.")
+    try:
+        return selected(board, found[name], ctx)
+    except ToolError as error:
+        raise DefinitionError(error.message) from None
 
 
 def keep(path: Path, settings: Settings, *, must: bool) -> Transcript | None:
