@@ -8,7 +8,7 @@ from pathlib import Path
 import anyio
 import pytest
 
-from pegboard import Call, Context, ProcessSpec, hookimpl
+from pegboard import Allow, Call, Context, ProcessSpec, hookimpl
 from pegboard.session.loop import Session
 from pegboard.session.replay import ReplayProvider
 from pegboard_sandbox import bubblewrap, wrapping
@@ -281,3 +281,51 @@ async def test_the_key_of_the_host_is_not_to_be_seen(project, watching):
     result = await bash(board, f"env; cat /proc/self/environ /proc/$PPID/environ {parent} /proc/*/environ; true")
     assert "PATH=" in result.text
     assert "sk-host" not in result.text
+
+
+class Answering(Started):
+    """Somebody who says yes, and remembers why they were asked."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.reasons: list[str] = []
+
+    @hookimpl
+    def ask_user(self, question):
+        self.reasons.append(question.decision.reason)
+        return Allow("yes")
+
+
+async def test_a_command_leaves_the_sandbox_only_with_a_setting_and_a_person(project):
+    answering = Answering()
+    allowed = make_board(project, answering, **ON, **{"sandbox.allowUnsandboxedCommands": True})
+    result = await bash(allowed, "echo out", dangerouslyDisableSandbox=True)
+    assert (result.text, answering.programs) == ("out", ["bash"])
+    assert answering.reasons == ["Bash would run it outside the sandbox."]
+
+
+async def test_without_the_setting_a_command_stays_in_the_sandbox_and_is_told(project, watching):
+    result = await bash(make_board(project, watching, **ON), "echo in", dangerouslyDisableSandbox=True)
+    stayed = "The command ran in the sandbox all the same: sandbox.allowUnsandboxedCommands is not set."
+    assert (result.text, watching.programs) == (f"in\n{stayed}", ["bwrap"])
+
+
+async def test_a_rule_can_forbid_to_ask_for_it(project, watching):
+    board = make_board(
+        project,
+        watching,
+        **ON,
+        **{"sandbox.allowUnsandboxedCommands": True, "permissions.deny": ["Bash(dangerouslyDisableSandbox:true)"]},
+    )
+    result = await bash(board, "echo out", dangerouslyDisableSandbox=True)
+    assert (result.code, watching.programs) == ("permission_denied", [])
+
+
+async def test_aliases_of_the_user_are_there_in_the_sandbox_too(project):
+    answering = Answering()
+    home = Path(os.environ["HOME"])
+    (home / ".bash_profile").write_text("alias greet='echo hello'\n")
+    board = make_board(project, answering, **ON, **{"bash.snapshot": True})
+    ctx = board.context(roots=(home,))  # The sandbox hides other folders in /tmp, and here the home is one.
+    assert (await bash(board, "greet you", ctx)).text == "hello you"
+    assert set(answering.programs) == {"bwrap"}

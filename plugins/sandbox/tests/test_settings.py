@@ -63,10 +63,6 @@ def test_every_setting_is_read_from_our_file_and_from_a_compatible_one(read, tmp
         ({"network": {"allowDomains": []}}, "There is no setting 'sandbox.network.allowDomains'."),
         ({"allowWrite": ["x"]}, "There is no setting 'sandbox.allowWrite'."),
         (
-            {"allowUnsandboxedCommands": True},
-            "sandbox.allowUnsandboxedCommands is not used: no command can ask to leave the sandbox; use excluded",
-        ),
-        (
             {"filesystem": {"disabled": True}},
             "sandbox.filesystem.disabled is not used: files are always held; use allowWrite.",
         ),

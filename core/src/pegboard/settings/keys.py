@@ -294,6 +294,12 @@ KEYS = {
         "Whether Bash asks nobody when bubblewrap holds the command and its network is not on; the default is true.",
         needs_trust=True,
     ),
+    "sandbox.allowUnsandboxedCommands": Key(
+        "bool",
+        "first",
+        "Whether a command may ask to run outside the sandbox; a person then decides. The default is false.",
+        needs_trust=True,
+    ),
     "sandbox.excludedCommands": Key(
         "strings",
         "union",
@@ -347,7 +353,6 @@ KEYS = {
 """The table that `pegboard settings`, the reference and the check of unknown keys share."""
 
 NOT_USED: dict[str, tuple[str, object]] = {
-    "sandbox.allowUnsandboxedCommands": ("no command can ask to leave the sandbox; use excludedCommands", False),
     "sandbox.enableWeakerNestedSandbox": ("there is no weaker sandbox; use mechanism", False),
     "sandbox.ignoreViolations": ("what the sandbox refuses is an error of the command", {}),
     "sandbox.filesystem.disabled": ("files are always held; use allowWrite", False),

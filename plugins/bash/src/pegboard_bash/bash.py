@@ -30,6 +30,8 @@ class BashInput(Input):
     """What it does, in five to ten words."""
     run_in_background: bool = False
     """Start it and return at once with the id of a task. Nothing else that a command starts outlives the call."""
+    dangerously_disable_sandbox: Annotated[bool, Field(alias="dangerouslyDisableSandbox")] = False
+    """Ask to run outside the sandbox, where there is one: only for a command that the sandbox itself makes fail."""
     workdir: Path | None = None
     """The folder to run in, for this command only. Without it, where the last command ended."""
 
@@ -151,6 +153,7 @@ class Bash(Tool[BashInput, BashOutput]):
 
     def describe(self, args: BashInput, /) -> str:
         how = "Run in the background" if args.run_in_background else "Run"
+        how += " outside the sandbox" if args.dangerously_disable_sandbox else ""
         where = f" (in {args.workdir})" if args.workdir else ""
         return f"{how}: {args.command}{where}"
 

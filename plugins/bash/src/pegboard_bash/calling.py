@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from pegboard_bash.snapshot import Snapshot
     from pegboard_bash.understanding import Understanding
 
+STAYED = "The command ran in the sandbox all the same: sandbox.allowUnsandboxedCommands is not set."
+
 
 class Calling:
     """A call, with what is known of it."""
@@ -34,6 +37,8 @@ class Calling:
         self.args, self.ctx, self.understood, self.snapshot = args, ctx, understood, snapshot
         self.start, remark = start_of(args.workdir, ctx)
         self.remarks = [remark] if remark else []
+        if args.dangerously_disable_sandbox and _is_held(ctx):
+            self.remarks.append(STAYED)
         self.limits = self._limits()
 
     async def value(self) -> BashOutput:
@@ -81,7 +86,8 @@ class Calling:
         if trail:
             env["BASH_ENV"] = str(trail.script)
             writable += (trail.folder,)
-        return specification(self.args.command, self.start, env, writable, self.ctx.settings)
+        made = specification(self.args.command, self.start, env, writable, self.ctx.settings)
+        return replace(made, unsandboxed=self.args.dangerously_disable_sandbox)
 
     def _going_on(self, task: Task, remark: str) -> BashOutput:
         how = "You are told when it ends; TaskOutput reads what it wrote so far, TaskStop ends it."
@@ -179,3 +185,9 @@ class Calling:
                 files.forget(path)
                 stale.append(str(path))
         return f"Changed by this command: {', '.join(stale)}. Read again before you edit." if stale else None
+
+
+def _is_held(ctx: Context) -> bool:
+    """Whether a command that asks to leave the sandbox stays in it."""
+    settings = ctx.settings
+    return settings.get("sandbox.enabled", False) and not settings.get("sandbox.allowUnsandboxedCommands", False)

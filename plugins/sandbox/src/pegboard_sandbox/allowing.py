@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pegboard import Allow, Context, Input, Tool, hookimpl
+from pegboard import Allow, Ask, Context, Input, Tool, hookimpl
 from pegboard.calls import Decision
 from pegboard_sandbox.choosing import choose
 from pegboard_sandbox.excluding import is_excluded_command
@@ -15,10 +15,15 @@ REASON = "It runs in the sandbox: it can change only the working directories, an
 
 @hookimpl
 def check_permission(tool: Tool[Any, Any], args: Input, ctx: Context) -> Decision | None:
-    """Allow a command that bubblewrap holds. Rules that deny or ask, protected and critical paths come before."""
+    """Allow a command that bubblewrap holds, ask for one that wants to leave.
+
+    Rules that deny or ask, protected and critical paths come before.
+    """
     if tool.name != "Bash":
         return None
     policy = Policy.of(ctx.settings)
+    if policy is not None and policy.may_leave and getattr(args, "dangerously_disable_sandbox", False):
+        return Ask("Bash would run it outside the sandbox.", "sandbox")
     if policy is None or not policy.allows_bash or policy.network == "on":
         return None
     command = getattr(args, "command", None)

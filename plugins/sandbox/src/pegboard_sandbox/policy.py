@@ -41,6 +41,7 @@ class Policy:
     keep_env: tuple[str, ...] = ()
     excluded: tuple[str, ...] = ()
     allows_bash: bool = True
+    may_leave: bool = False
 
     @classmethod
     def of(cls, settings: Settings) -> Policy | None:
@@ -64,6 +65,7 @@ class Policy:
             keep_env=(*settings.get("sandbox.keepEnv", ()), *settings.get("env", {})),
             excluded=tuple(settings.get("sandbox.excludedCommands", ())),
             allows_bash=settings.get("sandbox.autoAllowBashIfSandboxed", True),
+            may_leave=settings.get("sandbox.allowUnsandboxedCommands", False),
         )
 
     @property

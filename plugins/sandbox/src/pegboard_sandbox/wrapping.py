@@ -30,7 +30,7 @@ LEDGERS: dict[str, Ledger] = {}
 def wrap_process(spec: ProcessSpec, ctx: Context) -> ProcessSpec | None:
     """Put a process into the sandbox. Comes late, so that what other hooks put around it is inside too."""
     policy = Policy.of(ctx.settings)
-    if policy is None or is_excluded(spec, policy):
+    if policy is None or is_excluded(spec, policy) or (spec.unsandboxed and policy.may_leave):
         return None
     mechanism, problem = choose(policy, network=spec.network)
     if not mechanism:
