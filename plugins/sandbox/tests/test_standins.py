@@ -162,3 +162,20 @@ async def test_a_killed_sandbox_is_seen_to_be_over_at_once(box, tree):
         while tree():
             wrapping.tidy()
             await anyio.sleep(0.05)
+
+
+async def test_what_an_earlier_run_left_stays_for_the_next_one_that_relies_on_it(box, tree):
+    subprocess.run(["git", "init", "-q", str(box.root)], check=True)
+    (box.root / "more").mkdir()
+    before = sorted(tree())
+    ctx, common, roots = box.context(), box.root / ".git/commondir", (box.root, box.root / "more")
+    first = wrapping.wrap_process(ProcessSpec(("true",), box.root, writable=(box.root,)), ctx)
+    second = wrapping.wrap_process(
+        ProcessSpec(("true",), box.root, writable=roots, opens=(box.root / ".git/worktrees",)), ctx
+    )
+    first.on_end()
+    wrapping.tidy()  # It comes when it likes: here, between the layout of the second run and its start.
+    assert common.read_text() == ".\n"
+    assert subprocess.run(second.argv, env=second.env, check=False).returncode == 0
+    second.on_end()
+    await swept(tree, before)

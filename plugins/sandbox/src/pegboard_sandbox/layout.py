@@ -69,10 +69,12 @@ def lay_out(place: Place, policy: Policy) -> Layout:
     _pin_parents(mounts, [*held.paths(), *policy.unreadable], [*place.roots, *opened])
     mounts |= {path: writable(path) for path in opened}
     mounts |= {path: read_only(path) for path in (*held.there, *held.files)}
-    mounts |= {path: writable(path) for path in (*place.opens, *place.roots) if os.path.isdir(path)}
+    open_here = [path for path in place.opens if os.path.isdir(path)]
+    mounts |= {path: writable(path) for path in (*open_here, *place.roots)}
     _mask_sockets(mounts, place, policy)
     _hide(mounts, place.roots, policy, held.paths())
-    layout.stand_ins = StandIns([*held.empty, *held.missing], held.missing, held.files)
+    relied_on = [*held.relied_on, *open_here]
+    layout.stand_ins = StandIns([*held.empty, *held.missing], held.missing, held.files, relied_on)
     mounts |= {"/proc": PROC, "/dev": DEV}
     return layout
 

@@ -38,6 +38,11 @@ class StandIns:
     """Those that do not exist. Bubblewrap makes the last folder of each, since it mounts there anyway."""
     files: dict[str, str] = field(default_factory=dict)
     """Missing files, and the content with which they mean nothing."""
+    relied_on: list[str] = field(default_factory=list)
+    """What is there and may be the stand-in of an earlier run: it must not go before this one has ended."""
+
+    def __bool__(self) -> bool:
+        return bool(self.folders or self.files or self.relied_on)
 
 
 @dataclass(slots=True)
@@ -75,7 +80,7 @@ class Ledger:
 
     def begin(self, needed: StandIns) -> str:
         """Note what a run relies on, and make what bubblewrap cannot. Returns the note. Only while `alone`."""
-        holds = frozenset((*needed.folders, *needed.files))
+        holds = frozenset((*needed.folders, *needed.files, *needed.relied_on))
         for name, note in self._notes.items():
             if note.holds >= holds and note.made.issuperset((*needed.missing, *needed.files)):
                 os.utime(f"{self.folder}/{name}")  # other hosts take an old note without a lock for one that is over

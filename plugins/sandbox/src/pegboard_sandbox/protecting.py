@@ -37,6 +37,8 @@ class Held:
     missing: list[str] = field(default_factory=list)
     files: dict[str, str] = field(default_factory=dict)
     """Missing files that must be there with a certain content, because a folder in their place breaks a program."""
+    relied_on: list[str] = field(default_factory=list)
+    """Files that are there and could be what another run has put in place of a missing one."""
     opened: list[str] = field(default_factory=list)
     """Folders inside protected ones that may change."""
 
@@ -59,6 +61,8 @@ class Held:
         """Hold a file; a missing one by one whose content means nothing, if there is such a content."""
         if os.path.lexists(path):
             self.hold(path)
+            if content is not None:
+                self.relied_on.append(path)
         elif content is not None:
             self.files[path] = content
 

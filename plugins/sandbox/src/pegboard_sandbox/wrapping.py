@@ -111,7 +111,7 @@ def _by_bubblewrap(spec: ProcessSpec, policy: Policy, place: Place) -> ProcessSp
     with ledger.alone():
         layout = lay_out(place, policy)
         needed = layout.stand_ins
-        note = ledger.begin(needed) if needed.folders or needed.files else ""
+        note = ledger.begin(needed) if needed else ""
     try:
         argv = _arguments(spec, policy, place, layout, note)
     except BaseException:
