@@ -265,6 +265,9 @@ def table_commands() -> list[str]:
         for option, valued in spellings(program):
             for value in VALUES if valued else ("",):
                 found += [f"{name} {option} {value} {operands}" for operands in OPERANDS]
+        letters = program.grammar.short
+        for first, (value, _) in letters.items():
+            found += [f"{name} -{first}{second} README.md pwned" for second in letters if not value]
     return found
 
 

@@ -8,6 +8,7 @@ from pegboard_bash.bash import Bash, BashInput, BashOutput, register_tools
 
 if TYPE_CHECKING:
     from pegboard_bash.codes import register_exit_codes
+    from pegboard_bash.examples import wrong_examples
     from pegboard_bash.programs import Program, register_programs
     from pegboard_bash.repository import git_environment
     from pegboard_bash.understanding import Understanding, understand
@@ -23,6 +24,7 @@ __all__ = [
     "register_programs",
     "register_tools",
     "understand",
+    "wrong_examples",
 ]
 _HOMES = {
     "Program": "programs",
@@ -31,6 +33,7 @@ _HOMES = {
     "register_exit_codes": "codes",
     "register_programs": "programs",
     "understand": "understanding",
+    "wrong_examples": "examples",
 }
 
 

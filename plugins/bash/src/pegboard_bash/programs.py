@@ -98,6 +98,7 @@ class Grammar:
 
 
 _programs: dict[str, Program] = {}
+_replaced: set[str] = set()
 _loaded = False
 
 
@@ -107,6 +108,8 @@ def register_programs(programs: Mapping[str, Program], *, replace: bool = False)
         for name in names.split():
             if replace or name not in _programs:
                 _programs[name] = program
+            if replace:
+                _replaced.add(name)
 
 
 def program_of(name: str) -> Program | None:
@@ -118,7 +121,9 @@ def program_of(name: str) -> Program | None:
 
         _loaded = True
         for table in TABLES:
-            register_programs(table)
+            for names, program in table.items():
+                # A plugin that was loaded before is no exception: what the table knows stays, unless it said replace.
+                _programs.update(dict.fromkeys(set(names.split()) - _replaced, program))
     return _programs.get(name)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from pegboard_bash.deeds import Deed
 from pegboard_bash.programs import Program
 from pegboard_bash.words import Word
@@ -11,6 +13,13 @@ def check_response_file(words: list[Word], deed: Deed) -> None:
     """`@file` is not a file to look at but one with more options."""
     if any(word.text.startswith("@") for word in words):
         deed.refuse(f"{deed.program} takes options from a file.")
+
+
+def check_single(words: list[Word], deed: Deed) -> None:
+    """Xxd has no bundles: `-ps` is one option without a value, not `-p` and an `-s` that takes the next word."""
+    for word in words:
+        if word.text.startswith("-") and not re.fullmatch(r"-([A-Za-z]\d*|\d[\dxa-fA-F]*)?", word.text):
+            deed.refuse(f"The option {word.source} of {deed.program} is not known to only read.")
 
 
 SUMS = "-bctw --binary --check --tag --text --zero -z --ignore-missing --quiet --status --strict --warn"
@@ -60,7 +69,11 @@ PROGRAMS = {
     ),
     "hexdump hd": Program("-bcCdovxX -n: -s: -e: -L? --canonical --length= --skip= --no-squeezing", "read*", glob=True),
     "xxd": Program(
-        "-abeEiupCd -c: -g: -l: -n: -o: -s: -R:", "read?", reads=("xxd -l 16 a",), asks=("xxd -r a b", "xxd a b")
+        "-abeEiupCd -c: -g: -l: -n: -o: -s: -R:",
+        "read?",
+        check=check_single,
+        reads=("xxd -l 16 a", "xxd -c8 a"),
+        asks=("xxd -r a b", "xxd a b", "xxd -ps a b"),
     ),
     "strings": Program(
         "-aw -n: -t: -e: -# --all --bytes= --radix= --encoding= --print-file-name -f",
@@ -164,7 +177,7 @@ PROGRAMS = {
         reads=("gzip -l a.gz", "gzip -dc a.gz"),
         asks=("gzip a", "gunzip -k a.gz", "gzip -d a.gz", "gzip -d -- -c a.gz"),
     ),
-    "zgrep zegrep zfgrep": Program("-EFGHPchilLnoqsvwxz -A: -B: -C: -m: -e:", "text read*"),
+    "zgrep zegrep zfgrep": Program("-EFGHPchilLnoqsvwxz -A: -B: -C: -m:", "text read*"),
     "zipinfo": Program("-12smlvhMtTz", "read text*"),
     "nm": Program(
         "-aABCDgnoPprSsuv -t: -f: --defined-only --undefined-only --demangle --size-sort --print-size",

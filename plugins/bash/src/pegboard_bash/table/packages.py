@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from pegboard_bash.deeds import Deed
 from pegboard_bash.programs import Program
+from pegboard_bash.words import Word
 
 _PIP = Program(
     subcommands={
@@ -26,6 +28,13 @@ _PIP = Program(
     reads=("pip list --format=json", "pip show -f requests"),
     asks=("pip install x", "pip list --outdated", "pip list -o", "pip --python x list", "pip download x"),
 )
+
+
+def check_unzip(words: list[Word], deed: Deed) -> None:
+    """Behind the archive a word with a dash is the name of a file in it, and that file is unpacked."""
+    if words and not words[0].text.startswith("-"):
+        deed.refuse("unzip takes options before the archive only.")
+
 
 PROGRAMS = {
     "pip pip3": _PIP,
@@ -76,8 +85,9 @@ PROGRAMS = {
     "unzip": Program(
         "-lvZtp1",
         "read text*",
+        check=check_unzip,
         only_with="-l -v -Z -t -p",
         reads=("unzip -l a.zip",),
-        asks=("unzip a.zip", "unzip -lo a.zip", "unzip -1 a.zip", "unzip -- -l"),
+        asks=("unzip a.zip", "unzip -lo a.zip", "unzip -1 a.zip", "unzip -- -l", "unzip a.zip -l"),
     ),
 }
