@@ -10,8 +10,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-import pegboard
-from pegboard.errors import CODES
+from facade import library, testing
+
 from pegboard.hookspecs import MAY_AWAIT, NAMES, Hooks
 from pegboard.settings import KEYS
 from pegboard_cli.help import foreign_commands
@@ -93,25 +93,6 @@ def tools() -> str:
     return "".join(parts)
 
 
-def facade() -> str:
-    """Every public name and every error code."""
-    parts = ["# The library\n\n", "| name | what it is |\n|---|---|\n"]
-    for name in pegboard.__all__:
-        value = getattr(pegboard, name)
-        is_documented = inspect.isclass(value) or inspect.isfunction(value)
-        first = (inspect.getdoc(value) or "").splitlines()[0] if is_documented else ABOUT[name]
-        parts.append(f"| `{name}` | {first} |\n")
-    parts.append("\n## Error codes\n\n| code | what the model is told to do |\n|---|---|\n")
-    parts += [f"| `{code}` | {remedy} |\n" for code, remedy in CODES.items()]
-    return "".join(parts)
-
-
-ABOUT = {
-    "API": "The version of the tool contract, (major, minor).",
-    "Block": "Any kind of content: Text, Image, Document.",
-}
-
-
 def run(*words: str) -> str:
     """What the command prints in a home of its own."""
     with tempfile.TemporaryDirectory() as home:
@@ -120,7 +101,14 @@ def run(*words: str) -> str:
         return subprocess.run(command, env=env, capture_output=True, text=True, check=True, cwd=home).stdout
 
 
-PAGES = {"hooks.md": hooks, "settings.md": settings, "cli.md": command_line, "tools.md": tools, "library.md": facade}
+PAGES = {
+    "hooks.md": hooks,
+    "settings.md": settings,
+    "cli.md": command_line,
+    "tools.md": tools,
+    "library.md": library,
+    "testing.md": testing,
+}
 
 
 def main() -> int:

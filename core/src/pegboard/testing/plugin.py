@@ -17,6 +17,7 @@ import pytest
 if TYPE_CHECKING:
     from pegboard import Board, Context, Result, Tool
     from pegboard.testing.answers import Answers
+    from pegboard.testing.bench import Example
     from pegboard.testing.contract import Broken
     from pegboard.testing.scripts import ScriptedModel
     from pegboard.testing.tapes import Tape
@@ -32,8 +33,8 @@ class Specifications:
     """Hooks for conftest.py."""
 
     @pytest.hookspec(firstresult=True)
-    def pytest_pegboard_examples(self, tool: Tool[Any, Any]) -> list[dict[str, Any]] | None:
-        """Inputs with which the contract suite may run a tool that reaches outside: harmless in the sample tree."""
+    def pytest_pegboard_examples(self, tool: Tool[Any, Any]) -> list[Example] | None:
+        """Inputs with which the contract suite may run a tool: harmless in the sample tree."""
 
     @pytest.hookspec(firstresult=True)
     def pytest_pegboard_settings(self, tool: Tool[Any, Any]) -> dict[str, Any] | None:
