@@ -166,9 +166,10 @@ async def test_a_killed_sandbox_is_seen_to_be_over_at_once(box, tree):
 
 async def test_what_an_earlier_run_left_stays_for_the_next_one_that_relies_on_it(box, tree):
     subprocess.run(["git", "init", "-q", str(box.root)], check=True)
-    (box.root / "more").mkdir()
+    other = box.root.parent / "other"
+    other.mkdir()
     before = sorted(tree())
-    ctx, common, roots = box.context(), box.root / ".git/commondir", (box.root, box.root / "more")
+    ctx, common, roots = box.context(), box.root / ".git/commondir", (box.root, other)
     first = wrapping.wrap_process(ProcessSpec(("true",), box.root, writable=(box.root,)), ctx)
     second = wrapping.wrap_process(
         ProcessSpec(("true",), box.root, writable=roots, opens=(box.root / ".git/worktrees",)), ctx
