@@ -15,13 +15,14 @@ from typing import Any
 import pluggy
 from anyio import to_thread
 
-from pegboard.calls import Block, Call, Result
+from pegboard.calls import JSON, Block, Call, Result
 from pegboard.context import Context, Services
 from pegboard.contract import Tool
 from pegboard.errors import PluginError, PolicyError, ToolError
 from pegboard.execution.bound import BoundHooks, settled
 from pegboard.execution.dispatch import Ready, Seat, dispatch, runner
 from pegboard.execution.limits import turn_options
+from pegboard.execution.nested import dispatch_nested
 from pegboard.execution.scheduler import run_calls
 from pegboard.extensions import AgentDefinition, Profile, Provider
 from pegboard.hookspecs import Hooks
@@ -122,12 +123,16 @@ class Board:
 
     def context(self, **changes: Any) -> Context:
         """A context for calls in this board's working directory."""
-        base = Context(Path(self.settings.cwd), self.settings, services=self.services)
+        base = Context(Path(self.settings.cwd), self.settings, services=self.services, gate=self.nested)
         return replace(base, **changes)
 
     async def dispatch(self, call: Call, ctx: Context | None = None, seat: Seat | None = None) -> Result:
         """Handle one call through the whole pipeline. Every call gets a result; nothing a model does raises."""
         return await dispatch(call, ctx or self.context(), self, seat)
+
+    async def nested(self, name: str, input: JSON, ctx: Context) -> Result:
+        """Handle a call that a tool makes: what `ctx.call` leads to."""
+        return await dispatch_nested(name, input, ctx, self)
 
     async def run(self, calls: Iterable[Call], ctx: Context | None = None) -> list[Result]:
         """Handle the calls of one turn: as if one after another, neighbours that are safe at the same time.

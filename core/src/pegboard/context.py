@@ -6,7 +6,7 @@ import os
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from pegboard.agents import Agents
 from pegboard.calls import JSON, Result
@@ -57,7 +57,7 @@ class Services:
 
 
 Service = TypeVar("Service")
-Gate = Callable[[str, JSON], Awaitable[Result]]
+Gate: TypeAlias = "Callable[[str, JSON, Context], Awaitable[Result]]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +113,7 @@ class Context:
         """Call another tool through the whole pipeline: it is validated and permitted like any other call."""
         if self.gate is None:
             raise ToolError("This host does not let a tool call another tool.", code="unsupported")
-        return await self.gate(name, input)
+        return await self.gate(name, input, self)
 
     def after(self, change: Change | None) -> Context:
         """The context that the next call sees."""

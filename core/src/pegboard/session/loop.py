@@ -88,7 +88,8 @@ class Session:
         budget, above = budget or Budget.of(board.settings), parent.account if parent else None
         self.account: Account = Account(board.settings, provider, self.usage, budget, above)
         self.account.price(model)  # A budget that could not be kept is refused now.
-        self.ctx = replace(ctx or board.context(), session_id=self.id)
+        # The gate too: a tool calls others with the tools of this session's agent, wherever the context comes from.
+        self.ctx = replace(ctx or board.context(), session_id=self.id, gate=board.nested)
         self.parent = parent
         self._questions: anyio.Lock = parent._questions if parent else anyio.Lock()
         self._strays: Strays = parent._strays if parent else Strays()
@@ -237,7 +238,7 @@ class Session:
         """Go on with an earlier conversation."""
         self.messages = list(messages)
         self._call_ids = {found for message in messages for found in call_ids(message["content"])}
-        self.ctx = replace(ctx, session_id=self.id)
+        self.ctx = replace(ctx, session_id=self.id, gate=self.board.nested)
         if self.transcript and not self.parent:
             restore_usage(self.transcript.path, self.usage)
             self._children.recall(self.transcript.path)

@@ -8,12 +8,13 @@ from typing import Any, TypeAlias
 
 from pegboard.agents import Listener
 from pegboard.board import Board
-from pegboard.calls import Block, Call
+from pegboard.calls import JSON, Block, Call, Result
 from pegboard.context import Context
 from pegboard.contract import Tool
 from pegboard.errors import ToolError
 from pegboard.execution.bound import BoundHooks, Implementation
 from pegboard.execution.dispatch import Ready
+from pegboard.execution.nested import dispatch_nested
 from pegboard.extensions import AgentDefinition, Profile, Question
 from pegboard.hookspecs import NAMES
 from pegboard.host.results import ResultsStore
@@ -91,6 +92,10 @@ class AgentBoard:
     def equip(self, ctx: Context) -> Context:
         """The context with the board's hooks around its services."""
         return self.parent.equip(ctx)
+
+    async def nested(self, name: str, input: JSON, ctx: Context) -> Result:
+        """Handle a call that a tool makes, with the tools of this agent."""
+        return await dispatch_nested(name, input, ctx, self)
 
     async def fit(self, tool: Tool[Any, Any], blocks: tuple[Block, ...], call: Call) -> tuple[Block, ...]:
         """The content within the tool's limit."""
