@@ -8,7 +8,7 @@ from pegboard import Context, ProviderError, tool
 from pegboard.session.loop import Session
 from pegboard.session.replay import ReplayProvider
 from pegboard.session.transcript import Transcript, restore
-from pegboard.settings.keys import misfit
+from pegboard.settings.misfits import misfit
 
 from .agents import NameInput, Watching, agent, make_board, of, play, results_of, text, turn, use
 

@@ -9,7 +9,12 @@ import sys
 import termios
 from pathlib import Path
 
+import anyio
 import pytest
+
+from pegboard import Board, Call, Input, Tool
+from pegboard.settings import Settings
+from pegboard_cli.live import LiveView
 
 ESCAPES = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]")
 
@@ -81,3 +86,20 @@ def test_a_call_that_is_wrong_is_shown_as_it_was_written(seen):
     text = plain(seen(("Bash", {"comand": "ls"}), ("Nothing", {})))
     assert '✗ Bash comand="ls"' in text
     assert "✗ Nothing" in text
+
+
+def test_a_result_that_cannot_be_drawn_still_reaches_the_model():
+    class Broken(Tool[Input, str]):
+        """Nothing."""
+
+        name = "Broken"
+        read_only, concurrency_safe, open_world = True, True, False
+
+        def call(self, args, ctx):
+            return "the result"
+
+        def render_result(self, value):
+            raise RuntimeError("no picture")
+
+    board = Board(Settings(), [], plugins=[LiveView()], tools=[Broken()])
+    assert anyio.run(board.dispatch, Call("1", "Broken", {})).text == "the result"

@@ -11,7 +11,7 @@ from pegboard.extensions import Provider
 from pegboard.session.prices import Price, price_of
 from pegboard.session.usage import Usage
 from pegboard.settings import Settings
-from pegboard.settings.keys import PRICE_FIELDS
+from pegboard.settings.misfits import PRICE_FIELDS
 
 
 @dataclass(frozen=True, slots=True)

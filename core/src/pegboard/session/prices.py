@@ -9,7 +9,7 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from pegboard.settings import Settings
-from pegboard.settings.keys import PRICE_FIELDS
+from pegboard.settings.misfits import PRICE_FIELDS
 
 MILLION = 1_000_000
 KINDS = {

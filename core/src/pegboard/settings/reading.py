@@ -9,8 +9,9 @@ import stat
 from pegboard.errors import SettingsError
 from pegboard.nearest import did_you_mean
 from pegboard.settings import places
-from pegboard.settings.keys import GROUPS, KEYS, NOT_USED, VARIABLES, misfit
+from pegboard.settings.keys import GROUPS, KEYS, NOT_USED, VARIABLES
 from pegboard.settings.layers import FROM_REPOSITORY, Layer, Notice, Settings, Withheld
+from pegboard.settings.misfits import misfit
 from pegboard.settings.rules import rule_text
 from pegboard.wording import shown
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
@@ -14,10 +15,11 @@ from rich.spinner import Spinner
 from rich.text import Text
 
 from pegboard import Call, Tool, hookimpl
-from pegboard.errors import PegboardError
 from pegboard.inputs import validate
 from pegboard_cli.output import visible
 from pegboard_cli.views import View
+
+log = logging.getLogger("pegboard")
 
 RESULT_LINES = 12
 """How many lines of a result stay on the screen; the model has them all."""
@@ -41,7 +43,7 @@ class LiveView(View):
         self.console = Console(file=self.out, highlight=False)
         self.running: dict[str, Running] = {}
         self.writing = ""
-        self._rendered: dict[str, RenderableType] = {}
+        self._rendered: dict[str, list[RenderableType]] = {}
         self.live = self._new_live()
 
     def _new_live(self) -> Live:
@@ -76,8 +78,8 @@ class LiveView(View):
                 tool = self.board.find(name).tool
                 args, _ = validate(tool.name, tool.input, input)
                 self.inputs[id] = tool.describe(args)
-            except (PegboardError, ImportError):
-                return  # What the model wrote stands for itself; the call will say what is wrong with it.
+            except Exception:  # What the model wrote stands for itself; the call will say what is wrong with it.
+                log.debug("%s could not be described", name, exc_info=True)
 
     def on_call_started(self, id: str, name: str) -> None:
         """A call is being handled."""
@@ -89,11 +91,15 @@ class LiveView(View):
             tail = str((data or {}).get("tail", ""))
             call.progress, call.tail = ("", tail.splitlines()) if tail else (message, [])
 
-    @hookimpl
+    @hookimpl(priority=1000)
     def after_call(self, tool: Tool[Any, Any], call: Call, value: Any) -> None:
-        """Keep how the tool would show its result, until the call is over."""
-        if (shown := tool.render_result(value)) is not None:
-            self._rendered[call.id] = shown  # type: ignore[assignment]
+        """Keep how the tool shows its result, as other hooks have left it, until the call is over."""
+        try:
+            rendered = tool.render_result(value)
+            if rendered is not None:
+                self._rendered[call.id] = self._result_rows(rendered)  # type: ignore[arg-type]
+        except Exception:  # A picture that cannot be drawn must not cost the model its result.
+            log.debug("the result of %s could not be rendered", tool.name, exc_info=True)
 
     def on_call_finished(self, id: str, name: str, decision: str, is_error: bool, ms: float, said: str) -> None:
         """A call has its result."""
@@ -104,7 +110,7 @@ class LiveView(View):
         rows: list[RenderableType] = [Text.assemble((f"{mark} ", style), label, (f" {ms:.0f} ms", "dim"))]
         rendered = self._rendered.pop(id, None)
         if rendered is not None and kind == "ok":
-            rows += self._result_rows(rendered)
+            rows += rendered
         elif first := next(iter(said.strip().splitlines()), ""):
             rows.append(Text(f"    {visible(first)[:120]}", style="dim"))
         self.live.refresh()  # Otherwise what is printed pushes up the row of a call that is over.
