@@ -13,7 +13,7 @@ from secrets import token_hex
 from typing import Any
 
 import pluggy
-from anyio import to_thread
+from anyio import Lock, to_thread
 
 from pegboard.calls import JSON, Block, Call, Result
 from pegboard.context import Context, Services
@@ -132,7 +132,7 @@ class Board:
 
     async def nested(self, name: str, input: JSON, ctx: Context) -> Result:
         """Handle a call that a tool makes: what `ctx.call` leads to."""
-        return await dispatch_nested(name, input, ctx, self)
+        return await dispatch_nested(name, input, ctx, self, self.nested_lock)
 
     async def run(self, calls: Iterable[Call], ctx: Context | None = None) -> list[Result]:
         """Handle the calls of one turn: as if one after another, neighbours that are safe at the same time.
@@ -207,6 +207,11 @@ class Board:
     def definitions(self, profile: Profile | None = None, loaded: frozenset[str] = frozenset()) -> list[dict[str, Any]]:
         """What a request for this model lists, after every `edit_definition`."""
         return edited(self.pool, self.hooks.edit_definition, profile or Profile(), loaded)
+
+    @cached_property
+    def nested_lock(self) -> Lock:
+        """What keeps calls apart that tools make and that are not safe beside others."""
+        return Lock()
 
     @property
     def plugins(self) -> list[dict[str, Any]]:

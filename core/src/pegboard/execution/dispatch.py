@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Awaitable, Callable
+from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -26,6 +27,8 @@ STOP = "pegboard.stop"
 """Under this name the metadata of a result holds a hook's reason why the model must not go on."""
 
 log = logging.getLogger("pegboard")
+within: ContextVar[tuple[Seat, Heard] | None] = ContextVar("within", default=None)
+"""The call that is being executed, for those that its tool makes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +100,7 @@ async def dispatch(call: Call, ctx: Context, desk: Desk, seat: Seat | None = Non
             hold_to_approval(heard, tool, args, ctx)
             ctx = replace(ctx, judged=heard.judged or None) if heard.judged or ctx.judged else ctx
             acted = time.perf_counter()
+            within.set((seat, heard))
             with catching() as printed:
                 output = _as_output(await ready.execute(args, ctx))
             ms = (time.perf_counter() - acted) * 1000

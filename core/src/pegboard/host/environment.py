@@ -24,8 +24,8 @@ PREDICTABLE = {
 colours would fail under it.
 """
 
-UNPREDICTABLE = ("*PAGER", "FORCE_COLOR", "CLICOLOR_FORCE")
-"""Left out, because they would bring pagers and colours back."""
+UNPREDICTABLE = ("*PAGER", "FORCE_COLOR", "CLICOLOR_FORCE", "BASH_FUNC_*")
+"""Left out, because they would bring pagers and colours back, or give `ls` another meaning than we judged by."""
 
 SECRET_NAMES = (
     *("*API_KEY*", "*APIKEY*", "*_KEY", "*PRIVATE_KEY*", "*ACCESS_KEY*", "*ACCOUNT_KEY*", "*SIGNING_KEY*"),

@@ -229,12 +229,13 @@ def _added_up(before: FileState | None, state: FileState) -> FileState:
         return state
     if before.complete:
         return replace(state, complete=True, ranges=())
-    ranges = _merged((*before.ranges, *state.ranges))
+    ranges = merged((*before.ranges, *state.ranges))
     whole = state.total_lines is not None and ranges == ((1, state.total_lines),)
     return replace(state, complete=whole, ranges=() if whole else ranges)
 
 
-def _merged(ranges: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
+def merged(ranges: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
+    """Ranges of lines put together, in order."""
     made: list[tuple[int, int]] = []
     for first, last in sorted(ranges):
         if made and first <= made[-1][1] + 1:
@@ -244,4 +245,4 @@ def _merged(ranges: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
     return tuple(made)
 
 
-__all__ = ["LocalFiles", "digest", "file_digest", "stat_state"]
+__all__ = ["LocalFiles", "digest", "file_digest", "merged", "stat_state"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Iterator
 from contextlib import suppress
 from functools import lru_cache
@@ -11,7 +12,9 @@ from pathlib import Path
 from pegboard.errors import ToolError
 
 ROOT = Path("/sys/fs/cgroup")
-ENTER = 'echo 0 > "$0/cgroup.procs" && exec "$@"'
+OLD_SECONDS = 60.0
+"""A group is entered within moments; one that is empty after this long was left behind."""
+ENTER = 'echo 0 > "$0/cgroup.procs" || exit 125; exec "$@"'
 """The process itself enters before it becomes the program: moved from outside, it could have had children by then."""
 
 
@@ -38,6 +41,7 @@ class MemoryCap:
 def cap_memory(most: int, token: str) -> MemoryCap:
     """A group that may use `most` bytes; a `ToolError` where the kernel lets us make none."""
     for parent in _parents():
+        _remove_old(parent)
         folder = parent / f"pegboard-{token}"
         try:
             folder.mkdir()
@@ -64,6 +68,14 @@ def kills_in(folder: Path) -> int:
     return 0
 
 
+def _remove_old(parent: Path) -> None:
+    """Take away the groups of hosts that were killed; the kernel keeps those that have a process in them."""
+    with suppress(OSError):
+        for folder in parent.glob("pegboard-*"):
+            if time.time() - folder.stat().st_mtime > OLD_SECONDS:
+                MemoryCap(folder).remove()
+
+
 def _limited(folder: Path, most: int) -> bool:
     try:
         if (folder / "memory.max").exists():
@@ -82,7 +94,7 @@ def _parents() -> Iterator[Path]:
     """Where a group may be made: in our own, or, as groups of the new kind hold either groups or processes, beside."""
     for folder in _own():
         yield folder
-        if folder not in (ROOT, ROOT / "memory"):
+        if folder != ROOT and not folder.is_relative_to(ROOT / "memory"):
             yield folder.parent
 
 

@@ -2,7 +2,8 @@
 
 Every process carries a mark that says who started it. When a session begins, whatever carries marks of dead hosts only
 is ended: its session is over, and nobody else would do it. Doubt spares the process: another user's, one whose mark
-cannot be read, one that was started in another space of process ids, one with a host around it that still lives.
+cannot be read, one that was started in another space of process ids, one with a host around it that still lives, one
+on a terminal, where a person may be by now, and all that we ourselves run in.
 """
 
 from __future__ import annotations
@@ -17,14 +18,16 @@ import anyio
 
 from pegboard.host.reaper import GRACE, MARKER, Stat, all_processes, environ_of, send, stat_of
 
+UNKNOWN = "?"
 log = logging.getLogger("pegboard")
 
 
 def mark(token: str) -> str:
     """What a process that we start carries: who we are, and its own token, behind the marks of hosts around us."""
-    outer = os.environ.get(MARKER)
+    outer = os.environ.get(MARKER, "")
     own = f"{_identity()}-{token}"
-    return f"{outer}:{own}" if outer else own
+    # Marks of dead hosts only, as in a shell that survived one: with them we would be taken for an orphan.
+    return f"{outer}:{own}" if outer and any(map(_may_live, outer.split(":"))) else own
 
 
 async def end_orphans(grace: float = GRACE) -> list[int]:
@@ -43,14 +46,27 @@ async def end_orphans(grace: float = GRACE) -> list[int]:
 def orphans() -> dict[int, Stat]:
     """Our own user's living processes of which every host is dead."""
     found: dict[int, Stat] = {}
+    if _identity() == UNKNOWN:
+        return found
+    ours = _around_us()
     for pid in all_processes():
         with suppress(OSError):
-            if os.stat(f"/proc/{pid}").st_uid != os.geteuid():
+            if pid in ours or os.stat(f"/proc/{pid}").st_uid != os.geteuid():
                 continue
             marks = _marks(environ_of(pid))
             stat = stat_of(pid)
-            if marks and stat and stat.alive and not any(map(_may_live, marks)):
+            if marks and stat and stat.alive and not stat.has_terminal and not any(map(_may_live, marks)):
                 found[pid] = stat
+    return found
+
+
+def _around_us() -> set[int]:
+    """Ourselves, and all that we run in."""
+    found, pid = set[int](), os.getpid()
+    while pid > 0 and pid not in found:
+        found.add(pid)
+        stat = stat_of(pid)
+        pid = stat.parent if stat else 0
     return found
 
 
@@ -79,9 +95,11 @@ def _space() -> int:
 def _identity() -> str:
     try:
         stat = stat_of(os.getpid())
-        return f"{_space()}-{os.getpid()}-{stat.began}" if stat else "?"
+        # In a space of process ids of our own, with the /proc of another, this is a stranger.
+        mine = os.readlink("/proc/self") == str(os.getpid())
+        return f"{_space()}-{os.getpid()}-{stat.began}" if stat and mine else UNKNOWN
     except OSError:
-        return "?"
+        return UNKNOWN
 
 
 def _marks(environ: bytes) -> list[str]:
@@ -96,7 +114,12 @@ def _may_live(mark: str) -> bool:
     """Whether the host behind a mark may still be there."""
     try:
         space, pid, began, _ = mark.split("-")
-        host = stat_of(int(pid)) if int(space) == _space() else None
-        return int(space) != _space() or (host is not None and host.alive and host.began == int(began))
-    except (ValueError, OSError):
+        if int(space) != _space():
+            return True
+        os.kill(int(pid), 0)
+        host = stat_of(int(pid))  # None where other users' processes are hidden: then it may well live
+        return host is None or (host.alive and host.began == int(began))
+    except ProcessLookupError:
+        return False
+    except (ValueError, OverflowError, OSError):
         return True

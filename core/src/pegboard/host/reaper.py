@@ -38,6 +38,7 @@ class Stat(NamedTuple):
     group: int
     session: int
     began: int
+    has_terminal: bool
 
 
 class Tree:
@@ -161,7 +162,8 @@ def stat_of(pid: int) -> Stat | None:
     fields = _fields(pid)
     if len(fields) < 20:
         return None
-    return Stat(fields[0] not in (b"Z", b"X"), int(fields[1]), int(fields[2]), int(fields[3]), int(fields[19]))
+    parent, group, session, terminal, began = (int(fields[at]) for at in (1, 2, 3, 4, 19))
+    return Stat(fields[0] not in (b"Z", b"X"), parent, group, session, began, terminal != 0)
 
 
 def _fields(pid: int) -> list[bytes]:

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, TypeAlias
 
+from anyio import Lock
+
 from pegboard.agents import Listener
 from pegboard.board import Board
 from pegboard.calls import JSON, Block, Call, Result
@@ -73,6 +75,11 @@ class AgentBoard:
         return self._made[1]
 
     @property
+    def nested_lock(self) -> Lock:
+        """What keeps calls apart that tools make: one for all agents of a board."""
+        return self.parent.nested_lock
+
+    @property
     def results(self) -> ResultsStore:
         """Where results go that are too long for a conversation."""
         return self.parent.results
@@ -95,7 +102,7 @@ class AgentBoard:
 
     async def nested(self, name: str, input: JSON, ctx: Context) -> Result:
         """Handle a call that a tool makes, with the tools of this agent."""
-        return await dispatch_nested(name, input, ctx, self)
+        return await dispatch_nested(name, input, ctx, self, self.nested_lock)
 
     async def fit(self, tool: Tool[Any, Any], blocks: tuple[Block, ...], call: Call) -> tuple[Block, ...]:
         """The content within the tool's limit."""

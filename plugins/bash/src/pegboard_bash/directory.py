@@ -57,17 +57,17 @@ def followed(command: str, wanted: bool, ctx: Context, snapshot: Snapshot | None
     made = Followed(Path(tempfile.mkdtemp(prefix="pegboard-shell-")))
     try:
         # A copy of the snapshot: a sandbox shows the command this folder, and what it does to it hurts nobody.
-        begin = snapshot.file.read_text(errors="surrogateescape") if snapshot else as_before(ctx)
-        made.script.write_text(_script(made.folder / "end", begin), errors="surrogateescape")
+        begin = snapshot.file.read_bytes() if snapshot else os.fsencode(as_before(ctx))
+        made.script.write_bytes(_trap(made.folder / "end") + begin)
         yield made
     finally:
         shutil.rmtree(made.folder, ignore_errors=True)
 
 
-def _script(end: Path, begin: str) -> str:
+def _trap(end: Path) -> bytes:
     # In braces, so that nothing is said either when the folder is gone because the command went on after its call.
     goal = shlex.quote(f"{{ builtin pwd -P >| {shlex.quote(str(end))}; }} 2>/dev/null")
-    return f"{begin}trap {goal} EXIT\n"
+    return os.fsencode(f"trap {goal} EXIT\n")
 
 
 def roots(ctx: Context) -> list[Path]:

@@ -17,6 +17,7 @@ from pegboard import Context, Facts, ProcessSpec, ToolError
 
 SECONDS = 20.0
 ALIAS = re.compile(r"^alias (?:-- )?([^=\s]+)=", re.MULTILINE)
+UNQUOTED = re.compile(r"[\\'\"]")
 FUNCTION = re.compile(r"^(\S+) \(\) *$", re.MULTILINE)
 
 
@@ -29,7 +30,9 @@ class Snapshot:
 
     def applied(self, facts: Facts, programs: frozenset[str]) -> Facts:
         """The facts of a command in whose shell these names mean something else."""
-        shadowed = sorted(self.names & programs)
+        # Every word, not only those that we take for programs: behind `time` a word is a command as well.
+        words = {UNQUOTED.sub("", word) for part in facts.parts for word in part.text.split()}
+        shadowed = sorted(self.names & (programs | words))
         if not shadowed:
             return facts
         reason = f"{shadowed[0]!r} is an alias or function of the user's shell, so what it does is not known."
@@ -41,11 +44,10 @@ class Snapshot:
 async def taken(ctx: Context) -> Snapshot:
     """Ask the user's shell. It reads its profile like one in a terminal, but nobody is there to answer it."""
     mark = secrets.token_hex(8)
-    script = f"echo; echo {mark}; alias -p; echo {mark}; declare -f; echo {mark}"
+    script = f"echo; echo {mark}; alias -p; echo {mark}; shopt -p extglob; declare -f; echo {mark}"
     spec = ProcessSpec(("bash", "-l", "-i", "-c", script), cwd=ctx.cwd, timeout=SECONDS)
     ended = await ctx.processes.run(spec)
-    text = ended.output.read_text(errors="surrogateescape") if ended.output else ""
-    pieces = text.split(f"{mark}\n")
+    pieces = ended.output.read_bytes().split(f"{mark}\n".encode()) if ended.output else []
     if ended.output:
         ended.output.unlink(missing_ok=True)
     if len(pieces) != 4:
@@ -54,8 +56,9 @@ async def taken(ctx: Context) -> Snapshot:
         raise ToolError(f"The user's aliases and functions cannot be taken: the shell {why}. {advice}")
     aliases, functions = pieces[1], pieces[2]
     file = ctx.files.scratch("bash") / "snapshot"
-    file.write_text(f"{as_before(ctx)}shopt -s expand_aliases\n{aliases}{functions}", errors="surrogateescape")
-    return Snapshot(file, frozenset(ALIAS.findall(aliases) + FUNCTION.findall(functions)))
+    file.write_bytes(os.fsencode(as_before(ctx)) + b"shopt -s expand_aliases\n" + functions + aliases)
+    names = ALIAS.findall(os.fsdecode(aliases)) + FUNCTION.findall(os.fsdecode(functions))
+    return Snapshot(file, frozenset(names))
 
 
 def as_before(ctx: Context) -> str:

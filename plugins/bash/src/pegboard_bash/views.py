@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from pegboard import Context, Facts, ToolError
-from pegboard.host.files import stat_state
+from pegboard.host.files import merged, stat_state
 from pegboard.host.texts import regular_bytes, text_file
 from pegboard.services import FileState
 from pegboard_bash.output import Shown, cleaned
@@ -17,6 +17,9 @@ from pegboard_bash.shape import Words, shape_of
 VIEWERS = frozenset({"cat", "nl", "head", "tail", "sed", "grep", "egrep", "fgrep", "rg"})
 LARGEST = 4_000_000
 """Larger files are left to Read: to be remembered, a file must be read whole once more."""
+SEARCHERS = VIEWERS - {"cat", "nl", "head", "tail", "sed"}
+NUMBERED = re.compile(r"\s*\d*\s*")
+FOUND = re.compile(r"(\d+)[:-]")
 FROM_LINE = re.compile(r"(\d+)(?:,(?:\d+|\$))?p")
 
 
@@ -41,14 +44,13 @@ def _state(path: Path, words: Words, text: str, ctx: Context) -> FileState | Non
         return None
     if file is None:
         return None
-    lines, seen = cleaned(file.view).rstrip("\n").split("\n"), text.split("\n")
-    first = _first_line(words, len(lines), len(seen))
-    # The output itself must bear it out: options such as -s and -A show something else than the file.
-    fits = first is not None and all(
-        line.endswith(original) for line, original in zip(seen, lines[first - 1 :], strict=False)
-    )
-    last = first + len(seen) - 1 if first and fits else 0
-    complete = fits and first == 1 and last == len(lines)
+    if cleaned(file.view) != file.view:  # A terminal would have hidden some of it, and so have we.
+        return None
+    lines, seen = file.view.rstrip("\n").split("\n"), text.split("\n")
+    ranges = _ranges(words, lines, seen)
+    if not ranges:
+        return None
+    complete = ranges == ((1, len(lines)),)
     return replace(
         stat_state(found, file.digest),
         encoding=file.encoding,
@@ -57,9 +59,37 @@ def _state(path: Path, words: Words, text: str, ctx: Context) -> FileState | Non
         bom=bool(file.bom),
         complete=complete,
         source="view",
-        ranges=((first, last),) if first and fits and last <= len(lines) and not complete else (),
+        ranges=() if complete else ranges,
         total_lines=len(file.view.removesuffix("\n").split("\n")),
     )
+
+
+def _ranges(words: Words, lines: list[str], seen: list[str]) -> tuple[tuple[int, int], ...]:
+    """The lines of the file that the output shows; none unless all of the output is accounted for."""
+    if words[0] in SEARCHERS:
+        numbers = [_number(line, lines) for line in seen]
+        return () if None in numbers else merged((at, at) for at in numbers if at)
+    first = _first_line(words, len(lines), len(seen))
+    if first is None or first + len(seen) - 1 > len(lines):
+        return ()
+    # The output itself must bear it out: options such as -s and -A show something else than the file.
+    fits = all(map(_shows, seen, lines[first - 1 : first - 1 + len(seen)]))
+    return ((first, first + len(seen) - 1),) if fits else ()
+
+
+def _shows(line: str, original: str) -> bool:
+    """Whether a line of output is a line of the file, alone or behind its number."""
+    if not line.endswith(original):
+        return False
+    return NUMBERED.fullmatch(line, 0, len(line) - len(original)) is not None
+
+
+def _number(line: str, lines: list[str]) -> int | None:
+    """Which line of the file a search shows: by the number in front of it, or by being the only one like it."""
+    found = FOUND.match(line)
+    if found and 0 < int(found[1]) <= len(lines) and line[found.end() :] == lines[int(found[1]) - 1]:
+        return int(found[1])
+    return lines.index(line) + 1 if lines.count(line) == 1 else None
 
 
 def _first_line(words: Words, total: int, seen: int) -> int | None:

@@ -14,7 +14,7 @@ from rich.live import Live
 from rich.spinner import Spinner
 from rich.text import Text
 
-from pegboard import Call, Tool, hookimpl
+from pegboard import Call, Context, Tool, hookimpl
 from pegboard.inputs import validate
 from pegboard_cli.output import visible
 from pegboard_cli.views import View
@@ -92,8 +92,10 @@ class LiveView(View):
             call.progress, call.tail = ("", tail.splitlines()) if tail else (message, [])
 
     @hookimpl(priority=1000)
-    def after_call(self, tool: Tool[Any, Any], call: Call, value: Any) -> None:
+    def after_call(self, tool: Tool[Any, Any], call: Call, value: Any, ctx: Context) -> None:
         """Keep how the tool shows its result, as other hooks have left it, until the call is over."""
+        if ctx.agent.depth:
+            return  # Of sub-agents only lines are shown.
         try:
             rendered = tool.render_result(value)
             if rendered is not None:
@@ -124,7 +126,7 @@ class LiveView(View):
             lines.pop()
         rows: list[RenderableType] = []
         for line in lines[:RESULT_LINES]:
-            safe = [(visible(segment.text), segment.style or "") for segment in line if not segment.control]
+            safe = [(visible(part.text), part.style.update_link(None) if part.style else "") for part in line]
             rows.append(Text.assemble("    ", *safe))
         if len(lines) > RESULT_LINES:
             rows.append(Text(f"    … {len(lines) - RESULT_LINES} more lines", style="dim"))

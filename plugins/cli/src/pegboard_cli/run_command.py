@@ -182,7 +182,7 @@ def open_session(given: argparse.Namespace, board: Board) -> Session:
     from pegboard.session.loop import MAX_TURNS, Session
     from pegboard.session.transcript import restore
     from pegboard.settings import Notice
-    from pegboard_cli.sessions_command import find_session, new_session
+    from pegboard_cli.sessions_command import AS_AGENT, find_session, new_session, selected_agent
 
     settings: Settings = board.settings
     resumes = given.resume is not None
@@ -199,9 +199,10 @@ def open_session(given: argparse.Namespace, board: Board) -> Session:
     if refusal:
         options.warn(settings, [refusal])
     ctx = replace(ctx, mode=mode, cwd=ctx.cwd if ctx.cwd.is_dir() else Path(settings.cwd))
-    chosen = the_agent(given.agent, board, ctx) if given.agent else None
+    name = given.agent if given.agent is not None or not (resumes and path) else selected_agent(path)
+    chosen = the_agent(name, board, ctx) if name is not None else None
     if chosen:
-        options.warn(settings, [Notice(f"--agent {given.agent}", words) for words in chosen.warnings])
+        options.warn(settings, [Notice(f"--agent {name}", words) for words in chosen.warnings])
         ctx = chosen.ctx
     most = settings.get("maxTurns", MAX_TURNS)
     session = Session(
@@ -214,6 +215,8 @@ def open_session(given: argparse.Namespace, board: Board) -> Session:
         transcript=transcript,
         session_id=path.stem if path else "",
     )
+    if name is not None:
+        session.write(AS_AGENT, name=name)
     if resumes:
         session.resume(messages, ctx)
     return session

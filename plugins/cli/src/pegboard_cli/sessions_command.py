@@ -25,6 +25,8 @@ EXAMPLES = """\
 """
 
 KEEP_DAYS = 30
+AS_AGENT = "as_agent"
+"""The kind of line that says which agent the session itself is."""
 
 
 def run(words: list[str]) -> int:
@@ -45,6 +47,13 @@ def run(words: list[str]) -> int:
         sys.stdout.write(f"Deleted {path.stem}.\n")
         return OK
     return show(agent_of(path, given.agent) if given.agent else path, as_json=given.json)
+
+
+def selected_agent(path: Path) -> str | None:
+    """The agent that a session was last started as; None for none."""
+    from pegboard.session.transcript import read
+
+    return next((entry["name"] for entry in reversed(list(read(path))) if entry["type"] == AS_AGENT), None)
 
 
 def folder() -> Path | None:

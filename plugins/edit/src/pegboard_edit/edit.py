@@ -145,18 +145,26 @@ def _worked_out(path: Path, edits: list[Replacement], ctx: Context) -> tuple[Tex
         return before, Applied(before.styled(edits[0].new), 1, ["exact"]), known
     has_changed = known is not None and known.digest != before.digest
     if ctx.settings.get("edit.knowledge", "match") == "strict":
-        _require_reading(path, known)
+        _require_reading(before, known, edits)
     has_seen = known is not None and not has_changed and known.complete
     applied = apply_all(before, edits, Rules(_levels(ctx), has_seen, has_changed))
     return before, applied, known
 
 
-def _require_reading(path: Path, known: FileState | None) -> None:
+def _require_reading(before: TextFile, known: FileState | None, edits: list[Replacement]) -> None:
     if known is None:
-        raise ToolError(f"{path} has not been read in this conversation. Read it first.", code="stale")
-    # What a shell command showed of a file counts: whoever looked for the very lines has seen what is replaced.
-    if not known.complete and known.source != "view":
-        raise ToolError(f"{path} has been read in part only. Read the rest of it first.", code="stale")
+        raise ToolError(f"{before.path} has not been read in this conversation. Read it first.", code="stale")
+    if not known.complete and not _has_viewed(before, known, edits):
+        raise ToolError(f"{before.path} has been read in part only. Read the rest of it first.", code="stale")
+
+
+def _has_viewed(before: TextFile, known: FileState, edits: list[Replacement]) -> bool:
+    """Whether a shell command has shown exactly the lines that are replaced."""
+    if known.source != "view" or known.digest != before.digest:
+        return False
+    lines = before.view.split("\n")
+    shown = ["\n".join(lines[first - 1 : last]) for first, last in known.ranges]
+    return all(edit.old and any(edit.old.replace("\r\n", "\n") in part for part in shown) for edit in edits)
 
 
 def _levels(ctx: Context) -> tuple[str, ...]:
