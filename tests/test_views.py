@@ -44,7 +44,8 @@ def test_a_command_that_shows_all_of_a_file_entitles_to_overwrite_it(approve, ca
         ("tail -n 2 a.txt", ((4, 5),)),
         ("sed -n '2,4p' a.txt", ((2, 4),)),
         ("sed -n 2p a.txt", ((2, 2),)),
-        ("grep -n five a.txt", ()),
+        ("grep -n five a.txt", ((5, 5),)),
+        ("grep -e two -e five a.txt", ((2, 2), (5, 5))),
     ],
 )
 def test_a_command_that_shows_some_lines_entitles_to_edit_but_not_to_overwrite(
@@ -55,7 +56,27 @@ def test_a_command_that_shows_some_lines_entitles_to_edit_but_not_to_overwrite(
     assert (known.complete, known.ranges, known.source) == (False, ranges, "view")
     refused = call_tool("Write", file_path="a.txt", content="new\n")
     assert "has been read in part only" in refused.text
-    assert not call_tool("Edit", file_path="a.txt", old_string="five", new_string="5").is_error
+    lines = TEXT.split("\n")
+    for number, line in enumerate(lines[:-1], 1):
+        is_shown = any(first <= number <= last for first, last in ranges)
+        if line:
+            result = call_tool("Edit", file_path="a.txt", old_string=line, new_string=f"{line}!", replace_all=False)
+            assert result.is_error != is_shown, line
+            file.write_text(TEXT)
+            call_tool("Bash", command=command)
+
+
+@pytest.mark.parametrize("command", ["grep -c . a.txt", "grep -l one a.txt", "sed -n '$=' a.txt", "wc -l a.txt"])
+def test_a_command_that_shows_no_line_of_the_file_is_no_view(approve, call_tool, ctx, file, command):
+    call_tool("Bash", command=command)
+    assert ctx.files.known(file) is None
+
+
+@pytest.mark.parametrize("hiding", ["important\rx\n", "word\b\b\b\bx\n", "\x1b]0;hidden\x07x\n"])
+def test_text_that_a_terminal_would_hide_was_not_seen(approve, call_tool, ctx, file, hiding):
+    file.write_text(hiding)
+    call_tool("Bash", command="cat a.txt")
+    assert "has not been read" in call_tool("Write", file_path="a.txt", content="new\n").text
 
 
 def test_views_and_reads_of_parts_add_up(approve, call_tool, ctx, file):

@@ -3,7 +3,8 @@
 import anyio
 import pytest
 
-from pegboard import Allow, Board, Call, Context, Deny, Input, hookimpl, tool
+from pegboard import After, Allow, Board, Call, Context, Deny, Input, hookimpl, tool
+from pegboard.execution.dispatch import STOP
 from pegboard.session.loop import Session
 from pegboard.session.replay import ReplayProvider
 from pegboard.settings import Settings
@@ -74,6 +75,67 @@ def test_a_person_is_asked_for_what_the_other_would_do(answer, text):
 
 def test_a_rule_against_the_other_holds():
     assert "was denied by the rule" in said("Change", {"word": "x"}, **{"permissions.deny": ["Change(word:*)"]})
+
+
+class Crowd:
+    """Counts how many are at it at the same time."""
+
+    def __init__(self):
+        self.now = self.most = 0
+
+    async def __aenter__(self):
+        self.now += 1
+        self.most = max(self.most, self.now)
+        await anyio.sleep(0.02)
+
+    async def __aexit__(self, *error):
+        self.now -= 1
+
+
+def run_four(name, plugins=(), tools=()):
+    """Four calls of Outer in one turn, each of which calls this tool."""
+    board = Board(Settings(), [], plugins=plugins, tools=[Shout, Change, Outer, *tools])
+    given = {"name": name, "given": {"word": "x"}}
+    return anyio.run(board.run, [Call(str(number), "Outer", given) for number in range(4)])
+
+
+def test_calls_that_are_not_safe_do_not_overlap_inside_others_either():
+    crowd = Crowd()
+
+    @tool()
+    async def Slowly(args: WordInput, ctx: Context) -> str:
+        """Change something, and take a while."""
+        async with crowd:
+            return (await ctx.call("Change", {"word": "y"})).text
+
+    results = run_four("Slowly", [Person(Allow("yes"))], [Slowly])
+    assert [result.text for result in results] == ["Slowly said: changed y"] * 4
+    assert crowd.most == 1
+
+
+def test_one_question_is_asked_at_a_time():
+    crowd = Crowd()
+
+    class Slow:
+        @hookimpl
+        async def ask_user(self, question):
+            async with crowd:
+                return Allow("yes")
+
+    assert not any(result.is_error for result in run_four("Change", [Slow()]))
+    assert crowd.most == 1
+
+
+def test_a_hook_that_ends_the_conversation_is_heard_from_inside():
+    class Stopping:
+        @hookimpl
+        def after_call(self, tool, call, value):
+            return After(stop="enough") if tool.name == "Shout" else None
+
+    board = Board(Settings(), [], plugins=[Stopping()], tools=[Shout, Outer])
+    given = {"name": "Shout", "given": {"word": "x"}}
+    result = anyio.run(board.dispatch, Call("1", "Outer", given))
+    assert result.metadata[STOP] == "enough"
 
 
 def test_a_tool_that_calls_itself_comes_to_an_end():

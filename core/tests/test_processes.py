@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pty
 import signal
 import subprocess
 import sys
@@ -272,6 +273,35 @@ async def test_what_a_living_host_runs_is_left_alone(killed_host, tag, tmp_path)
     killed_host.kill()
     killed_host.wait()
     await end_orphans()
+
+
+def dead_mark() -> str:
+    """The mark of a host that is gone."""
+    return f"{os.stat('/proc/self/ns/pid').st_ino}-4000000-5-abc"
+
+
+def test_we_and_all_that_we_run_in_are_never_taken_for_orphans():
+    script = "from pegboard.host.orphans import mark, orphans; import os; print(os.getpid() in orphans(), mark('own'))"
+    env = {**os.environ, MARKER: dead_mark()}
+    done = subprocess.run(
+        ["sh", "-c", f'"{sys.executable}" -c "$0"; echo still here', script], env=env, capture_output=True, text=True
+    )
+    first, last = done.stdout.splitlines()
+    assert first.startswith("False ")
+    assert (":" in first, last) == (False, "still here")
+
+
+async def test_what_has_a_terminal_is_left_to_the_person_at_it():
+    pid, leader = pty.fork()
+    if pid == 0:
+        os.execve("/bin/sleep", ["sleep", "60"], {MARKER: dead_mark()})
+    try:
+        await until(lambda: Path(f"/proc/{pid}/comm").read_text() == "sleep\n")
+        assert pid not in await end_orphans(0)
+    finally:
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+        os.close(leader)
 
 
 @pytest.mark.parametrize("mark", ["nonsense", "1-2-3", "4026531836-1-x-0", "1-999999-5-aa"])

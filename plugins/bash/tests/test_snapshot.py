@@ -74,6 +74,25 @@ def test_a_shadowed_name_is_not_the_program_that_we_know(deny, run, board):
     assert (facts.read_only, facts.concurrency_safe, facts.reason) == (False, False, reason)
 
 
+@pytest.mark.parametrize("command", ["time ls", "time -p ls", "echo a && time ls", "[ -f x ]", "time 'shout' a"])
+def test_a_shadowed_name_asks_wherever_it_stands(deny, run, home, command):
+    (home / ".bash_profile").write_text(PROFILE + "\n[() { echo mine; }\n")
+    assert run(command)[0].code == "permission_denied"
+
+
+def test_functions_with_extended_patterns_are_taken(approve, run, home, tmp_path):
+    (home / ".bash_profile").write_text(
+        "shopt -s extglob\npick() { case $1 in @(a|b)) echo yes;; esac; }\nlater() { echo later; }\n"
+    )
+    assert [each.text for each in run("pick a; later; cd sub", "pwd")] == ["yes\nlater", str(tmp_path / "sub")]
+
+
+def test_exported_functions_of_the_host_do_not_reach_commands(approve, answers, monkeypatch, tmp_path):
+    monkeypatch.setenv("BASH_FUNC_ls%%", "() { echo shadowed; }")
+    board = Board.load(settings=Settings(cwd=str(tmp_path)), plugins=[answers])
+    assert anyio.run(board.dispatch, Call("1", "Bash", {"command": "ls /"}), board.context()).text != "shadowed"
+
+
 def test_without_the_setting_nothing_is_taken(approve, home, answers, tmp_path):
     board = Board.load(settings=Settings(cwd=str(tmp_path)), plugins=[answers])
     result = anyio.run(board.dispatch, Call("1", "Bash", {"command": "greet you"}), board.context())

@@ -31,10 +31,11 @@ def run(tmp_path):
     work.mkdir()
     (work / "a.txt").write_text("one\n")
 
-    def play(agent, *turns):
+    def play(agent, *turns, more=()):
         script = tmp_path / "script.jsonl"
         script.write_text("\n".join(json.dumps(turn) for turn in turns))
-        words = ["run", "go", "--agent", agent, "--replay", str(script), "--output-format", "stream-json"]
+        chosen = [] if agent is None else ["--agent", agent]
+        words = ["run", "go", *chosen, "--replay", str(script), "--output-format", "stream-json", *more]
         env = {name: value for name, value in os.environ.items() if not name.startswith(("PEGBOARD_", "XDG_"))}
         done = subprocess.run(
             [sys.executable, "-m", "pegboard_cli", *words],
@@ -80,3 +81,16 @@ def test_an_unknown_agent_is_a_mistake_with_a_hint(run):
     names = "Explore, Plan, general, reviewer"
     said = f"There is no agent 'reviwer'. Did you mean 'reviewer'? The agents here are: {names}."
     assert (done.returncode, done.stderr.strip()) == (2, f"pegboard: {said}")
+
+
+def test_no_name_is_not_any_agent(run):
+    done, _ = run("")
+    assert (done.returncode, "There is no agent ''." in done.stderr) == (2, True)
+
+
+def test_a_session_that_is_resumed_is_still_that_agent(run):
+    bye = {"content": [{"type": "text", "text": "Done."}]}
+    run("reviewer", bye)
+    done, lines = run(None, used("Bash", command="true"), bye, more=["--resume"])
+    assert done.returncode == 0, done.stderr
+    assert "is not among the tools of the agent reviewer" in finished(lines)["Bash"]["said"]

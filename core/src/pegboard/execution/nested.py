@@ -60,13 +60,14 @@ async def dispatch_nested(name: str, input: JSON, ctx: Context, desk: Desk, lock
     outer = within.get()
     seat = Inside(outer[0] if outer else None, lock)
     call = Call(f"nested-{secrets.token_hex(4)}", name, input)
-    before = (_depth.set(_depth.get() + 1), _alone.set(_alone.get()), within.set(outer))
+    depth, alone = _depth.set(_depth.get() + 1), _alone.get()
     try:
         result = await dispatch(call, ctx, desk, seat)
     finally:
         seat.leave()
-        for variable, token in zip((_depth, _alone, within), before, strict=True):
-            variable.reset(token)  # type: ignore[arg-type]
+        _depth.reset(depth)
+        _alone.set(alone)
+        within.set(outer)
     if outer and (stop := result.metadata.get(STOP)):
         outer[1].take("", stop)
     return result

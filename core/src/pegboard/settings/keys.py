@@ -87,8 +87,8 @@ KEYS = {
     "edit.knowledge": Key(
         "strict|match",
         "first",
-        "What Edit needs: strict (the file was read whole, or viewed with Bash) or match (the default: the text to "
-        "replace is found once).",
+        "What Edit needs: strict (the file was read whole, or Bash showed the lines) or match (the default: the text "
+        "to replace is found once).",
         needs_trust=True,
     ),
     "edit.tolerance": Key(

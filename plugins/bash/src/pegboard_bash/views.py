@@ -46,7 +46,7 @@ def _state(path: Path, words: Words, text: str, ctx: Context) -> FileState | Non
         return None
     if cleaned(file.view) != file.view:  # A terminal would have hidden some of it, and so have we.
         return None
-    lines, seen = file.view.rstrip("\n").split("\n"), text.split("\n")
+    lines, seen = file.view.rstrip("\n").split("\n"), text.removeprefix("\ufeff").split("\n")
     ranges = _ranges(words, lines, seen)
     if not ranges:
         return None
