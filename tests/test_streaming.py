@@ -320,7 +320,7 @@ async def test_ten_thousand_calls_leave_nothing_behind(board, works):
         tasks = len(anyio.get_running_tasks())
         await session.run("Go")
         assert len(os.listdir("/proc/self/fd")) <= before
-        assert len(anyio.get_running_tasks()) == tasks
+        assert len(anyio.get_running_tasks()) <= tasks  # Looking for orphans may have ended meanwhile.
     assert len(works.ran) == rounds * 100
     with open(f"/proc/self/task/{os.getpid()}/children") as children:
         assert not children.read()

@@ -90,7 +90,7 @@ def test_a_person_reads_the_arguments_before_approving():
 def test_every_code_has_a_remedy_and_an_unknown_code_is_refused():
     assert set(CODES) == {
         "invalid_input", "not_found", "permission_denied", "stale", "ambiguous", "no_match",
-        "timeout", "cancelled", "too_large", "unsupported", "internal",
+        "timeout", "cancelled", "too_large", "unsupported", "failed", "internal",
     }  # fmt: skip
     with pytest.raises(ValueError, match="'staale' is not an error code"):
         ToolError("x", code="staale")

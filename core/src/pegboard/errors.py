@@ -13,7 +13,9 @@ Every message has up to three sentences: what happened, what was expected, what 
 
 from __future__ import annotations
 
-from typing import Any
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 CODES = {
     "invalid_input": "Correct the arguments and call again.",
