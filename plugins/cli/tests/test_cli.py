@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from pegboard_cli.help import hint_for
 from pegboard_cli.main import COMMANDS
 
 LISTINGS = ["tools", "plugins", "features", "settings", "doctor"]
@@ -150,6 +151,14 @@ def test_every_mistake_gets_a_sentence_and_an_exit_code(pegboard, words, code, s
     assert done.returncode == code
     assert "Traceback" not in done.stderr
     assert done.stdout == ""
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [("build", " It comes with pegboard-authors; install that."), ("xyz", " See pegboard --help.")],
+)
+def test_a_command_that_is_not_installed_is_named_with_what_brings_it(name, hint):
+    assert hint_for(name) == hint
 
 
 def test_huge_and_deep_input_is_answered_not_crashed(pegboard):

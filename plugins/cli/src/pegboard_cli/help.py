@@ -8,6 +8,9 @@ from pegboard.errors import PegboardError
 from pegboard_cli.main import COMMANDS, OK, USAGE
 from pegboard_cli.output import visible
 
+FOR_AUTHORS = ("new", "check", "build")
+"""Commands of a distribution of their own, which brings heavy packages along."""
+
 EXAMPLES = """\
 examples:
   pegboard tools                              what is on the board
@@ -45,6 +48,15 @@ def foreign_commands() -> list[dict[str, str]]:
     return [command for command in found if command["name"] not in COMMANDS]
 
 
+def hint_for(name: str) -> str:
+    """What to do about a command that is not there."""
+    from pegboard.nearest import did_you_mean
+
+    if name in FOR_AUTHORS:
+        return " It comes with pegboard-authors; install that."
+    return did_you_mean(name, COMMANDS) or " See pegboard --help."
+
+
 def run_foreign(name: str, words: list[str]) -> int:
     """Run a command that another distribution brings, or say that there is none."""
     owners = [command for command in foreign_commands() if command["name"] == name]
@@ -53,10 +65,7 @@ def run_foreign(name: str, words: list[str]) -> int:
         sys.stderr.write(f"pegboard: {both} both bring the command {name!r}. Uninstall one of them.\n")
         return USAGE
     if not owners:
-        from pegboard.nearest import did_you_mean
-
-        hint = did_you_mean(name, COMMANDS) or " See pegboard --help."
-        sys.stderr.write(f"pegboard: there is no command {name!r}.{hint}\n")
+        sys.stderr.write(f"pegboard: there is no command {name!r}.{hint_for(name)}\n")
         return USAGE
     from importlib import import_module
 
