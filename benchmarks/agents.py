@@ -16,8 +16,8 @@ import anyio
 from harness import options, report
 
 from pegboard import Board, Context, Input, tool
-from pegboard.session.loop import Session
-from pegboard.session.replay import ReplayProvider
+from pegboard_session import Session
+from pegboard_session import ReplayProvider
 from pegboard.settings import load
 
 SECONDS = {"quick": 0.05, "steady": 0.1, "slow": 0.15}

@@ -11,8 +11,8 @@ from pathlib import Path
 from harness import interleave, options, report
 
 from pegboard.context import Context, Services
-from pegboard.host.encodings import charset_of
-from pegboard.host.files import LocalFiles, file_digest
+from pegboard_files.encodings import charset_of
+from pegboard_files.service import LocalFiles, file_digest
 from pegboard_read import Read, ReadInput
 from pegboard_read.numbering import numbered
 from pegboard_read.pages import Wanted, page_of
@@ -25,7 +25,7 @@ MEMORY = """
 import resource, sys
 from pathlib import Path
 from pegboard.context import Context, Services
-from pegboard.host.files import LocalFiles
+from pegboard_files.service import LocalFiles
 from pegboard_read import Read, ReadInput
 import pegboard_read.streams
 path = Path(sys.argv[1])

@@ -16,8 +16,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from pegboard import Context, Facts, Input, Part, tool
-from pegboard.permission.paths import resolve
-from pegboard.permission.pipeline import judge
+from pegboard.paths import resolve_path
+from pegboard_rules.opinions import decide_by_rules
 from pegboard.settings import Settings, load
 
 ROUNDS, CALLS = 60, 400
@@ -41,25 +41,25 @@ class UrlInput(Input):
     url: str
 
 
-@tool(name="Read", read_only=True, open_world=False)
+@tool(name="Read", read_only=True, open_world=False, rule_subject="path", rule_parameter="file_path")
 def read(args: FileInput, ctx: Context) -> str:
     """Read."""
     return ""
 
 
-@tool(name="Write", open_world=False)
+@tool(name="Write", open_world=False, rule_subject="path", rule_parameter="file_path", capability="edit")
 def write(args: FileInput, ctx: Context) -> str:
     """Write."""
     return ""
 
 
-@tool(name="Bash")
+@tool(name="Bash", rule_subject="command", rule_parameter="command")
 def bash(args: CommandInput, ctx: Context) -> str:
     """Run."""
     return ""
 
 
-@tool(name="WebFetch", read_only=True)
+@tool(name="WebFetch", read_only=True, rule_subject="host", rule_parameter="url")
 def fetch(args: UrlInput, ctx: Context) -> str:
     """Fetch."""
     return ""
@@ -104,12 +104,12 @@ def calls_in(settings: Settings) -> dict[str, Callable[[], object]]:
     fetching = Facts(True, True, True, hosts=("docs.example.org",))
     nothing = Facts(True, True, False)
     return {
-        "read": lambda: judge(read, reading, ctx, []),
-        "write": lambda: judge(write, writing, ctx, []),
-        "command": lambda: judge(bash, running, ctx, []),
-        "fetch": lambda: judge(fetch, fetching, ctx, []),
-        "no path": lambda: judge(read, nothing, ctx, []),
-        "resolve": lambda: resolve(str(path)),
+        "read": lambda: decide_by_rules(read, reading, ctx),
+        "write": lambda: decide_by_rules(write, writing, ctx),
+        "command": lambda: decide_by_rules(bash, running, ctx),
+        "fetch": lambda: decide_by_rules(fetch, fetching, ctx),
+        "no path": lambda: decide_by_rules(read, nothing, ctx),
+        "resolve": lambda: resolve_path(str(path)),
         "realpath": lambda: os.path.realpath(path),
     }
 

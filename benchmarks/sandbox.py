@@ -21,7 +21,7 @@ import anyio
 from harness import options, report
 
 from pegboard import Context, ProcessSpec
-from pegboard.host.processes import LocalProcesses
+from pegboard_processes.service import LocalProcesses
 from pegboard.settings.layers import Layer, Settings
 from pegboard_sandbox import bubblewrap, wrapping
 

@@ -19,8 +19,8 @@ from anyio import to_thread
 from harness import options, report
 
 from pegboard import Board, Call, Context, Input, tool
-from pegboard.execution.scheduler import run_calls
-from pegboard.session.loop import Session
+from pegboard.execution.turn import run_calls
+from pegboard_session import Session
 from pegboard.settings import Settings
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))

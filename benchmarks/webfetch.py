@@ -15,7 +15,7 @@ import anyio
 from harness import interleave, options, report
 
 from pegboard import Allow, Board, Call, hookimpl
-from pegboard.execution.scheduler import Turn
+from pegboard.execution.turn import Turn
 from pegboard.settings import load
 from pegboard_webfetch import WebFetch
 from pegboard_webfetch.cache import Cache

@@ -6,28 +6,83 @@ import ast
 import inspect
 import textwrap
 from collections.abc import Iterator
-from types import FunctionType
+from importlib import import_module
+from types import FunctionType, ModuleType
 from typing import Any
 
 import pegboard
+import pegboard_session
 from pegboard.errors import CODES
-from pegboard.testing import plugin as kit
-from pegboard.testing.contract import assert_contract, broken_promises
+from pegboard_testing import plugin as kit
+from pegboard_testing.contract import assert_contract, broken_promises
 
 ABOUT = {
     "API": "The version of the tool contract, (major, minor).",
+    "Message": "A message of a conversation: a role, and content in blocks, each a JSON object with a `type`.",
+    "ProviderEvent": "Any event that a provider may yield.",
     "Block": "Any kind of content: Text, Image, Document.",
+    "JSON": "A JSON object: a mapping from names to values.",
+    "TERMINAL_ESCAPE": "A regular expression for the escape sequences of terminals.",
+}
+
+MODULES = ("pegboard.hosting", "pegboard.permission", "pegboard.settings", "pegboard.wording")
+"""Public beside `pegboard` itself."""
+
+VALUES = {
+    "ALIASES": "Former names of built-in tools, and what they are called now.",
+    "BAKED": "The name of the feature file in a built bundle.",
+    "BY_FULL_NAME": "Families whose plugins are switched one by one: no family switch reaches them.",
+    "CODES": "Every error code, and what the model is told to do.",
+    "FAMILIES": "The families of built-in tools.",
+    "FOLDER": "The folder with settings in a project or home.",
+    "FOLDERS": "That folder, and the compatible one that is read too.",
+    "FROM_REPOSITORY": "The names of the layers that a repository brings.",
+    "GUARDS": "Settings that promise protection, and the plugins that keep the promise.",
+    "Implementation": "One plugin's function for a hook, called with all parameters by position.",
+    "HOOKS": "Hooks that other distributions of Pegboard specify, and which.",
+    "MANAGED": "The folder of the settings of the machine's owner.",
+    "OWNERS": "The distribution and plugin that bring each built-in tool.",
+    "READS": "The layer of an allow that counts only when nobody has an opinion.",
+    "RESERVED": "Names and former names of built-in tools.",
+    "STOP": "The key in a result's metadata that says why the model must not go on.",
 }
 
 
 def library() -> str:
     """Every public name, every error code."""
-    parts = ["# The library\n\n", "| name | what it is |\n|---|---|\n"]
-    parts += [f"| [`{name}`](#{anchor(name)}) | {about(name).splitlines()[0]} |\n" for name in pegboard.__all__]
-    parts.append("\n## Error codes\n\n| code | what the model is told to do |\n|---|---|\n")
-    parts += [f"| `{code}` | {remedy} |\n" for code, remedy in CODES.items()]
-    parts += [part for name in pegboard.__all__ for part in section(name, getattr(pegboard, name))]
-    return "".join(parts)
+    codes = ["\n## Error codes\n\n| code | what the model is told to do |\n|---|---|\n"]
+    codes += [f"| `{code}` | {remedy} |\n" for code, remedy in CODES.items()]
+    modules = [part for module in MODULES for part in public_module(module)]
+    return "".join(["# The library\n\n", *contents(pegboard), *codes, *sections(pegboard), *modules])
+
+
+def session() -> str:
+    """Every public name of the package that holds conversations."""
+    return "".join(
+        ["# The session\n\n", f"{doc(pegboard_session)}\n\n", *contents(pegboard_session), *sections(pegboard_session)]
+    )
+
+
+def contents(package: ModuleType) -> Iterator[str]:
+    """A row for each public name."""
+    yield "| name | what it is |\n|---|---|\n"
+    for name in package.__all__:
+        yield f"| [`{name}`](#{anchor(package, name)}) | {about(package, name).splitlines()[0]} |\n"
+
+
+def sections(package: ModuleType) -> Iterator[str]:
+    for name in package.__all__:
+        yield from section(package, name)
+
+
+def public_module(name: str) -> Iterator[str]:
+    """One of the modules that are public beside the library itself, and its names."""
+    module = import_module(name)
+    yield f"\n## Module {name}\n\n{doc(module)}\n\n| name | what it is |\n|---|---|\n"
+    for public in sorted(module.__all__, key=str.lower):
+        value = getattr(module, public)
+        shown = f"{public}{signature(value)}" if inspect.isfunction(value) else public
+        yield f"| `{cell(shown)}` | {cell(VALUES.get(public) or first_line(value))} |\n"
 
 
 def testing() -> str:
@@ -47,26 +102,26 @@ def testing() -> str:
     return "".join(parts)
 
 
-def anchor(name: str) -> str:
+def anchor(package: ModuleType, name: str) -> str:
     """Where a heading is found; the second of two that differ in capitals only has a number."""
-    earlier = [other for other in pegboard.__all__ if other.lower() == name.lower()].index(name)
+    earlier = [other for other in package.__all__ if other.lower() == name.lower()].index(name)
     return f"{name.lower()}-{earlier}" if earlier else name.lower()
 
 
-def about(name: str) -> str:
-    value = getattr(pegboard, name)
-    return ABOUT[name] if name in ABOUT else doc(value)
+def about(package: ModuleType, name: str) -> str:
+    return ABOUT[name] if name in ABOUT else doc(getattr(package, name))
 
 
-def section(name: str, value: Any) -> Iterator[str]:
+def section(package: ModuleType, name: str) -> Iterator[str]:
     """One public name: how it is made, what it says of itself, what it has."""
+    value = getattr(package, name)
     yield f"\n## {name}\n\n"
     if inspect.isclass(value):
         bases = [base.__name__ for base in value.__mro__[1:] if base.__module__.startswith("pegboard")]
         yield f"A class{', a kind of ' + bases[0] if bases else ''}.\n\n"
     elif inspect.isfunction(value):
         yield f"`{name}{signature(value)}`\n\n"
-    yield f"{about(name)}\n"
+    yield f"{about(package, name)}\n"
     if rows := list(members(value)) if inspect.isclass(value) else []:
         yield "\n| member | meaning |\n|---|---|\n"
         yield from (f"| `{cell(member)}` | {cell(meaning)} |\n" for member, meaning in rows)

@@ -8,12 +8,16 @@ import os
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
+from importlib.metadata import entry_points
 from pathlib import Path
+from types import FunctionType
 
-from facade import library, testing
+from facade import library, session, testing
 
-from pegboard.hookspecs import MAY_AWAIT, NAMES, Hooks
-from pegboard.settings import KEYS
+from pegboard.hookspecs import Hooks
+from pegboard.plugins.builtin import is_own
+from pegboard.settings import installed_keys
 from pegboard_cli.help import foreign_commands
 from pegboard_cli.main import COMMANDS
 
@@ -22,22 +26,31 @@ HEAD = "<!-- Written by docs/generate.py; do not edit. -->\n\n"
 
 
 def hooks() -> str:
-    """Every hook in firing order."""
-    parts = ["# Hooks\n\n", inspect.cleandoc(inspect.getmodule(Hooks).__doc__).replace("Every hook", "All hooks"), "\n"]
-    for name in NAMES:
-        hook = getattr(Hooks, name)
-        text = inspect.getdoc(hook)
-        about, _, example = text.partition("Example::")
-        parameters = [p for p in inspect.signature(hook).parameters if p != "self"]
-        awaits = "may be `async def`" if name in MAY_AWAIT else "must be a plain `def`"
-        parts.append(f"\n## {name}\n\n`{name}({', '.join(parameters)})`, {awaits}.\n\n")
-        for line in about.strip().splitlines():
-            if line.startswith(":param "):
-                parameter, _, meaning = line.removeprefix(":param ").partition(": ")
-                line = f"- `{parameter}`: {meaning}"
-            parts.append(line + "\n")
-        parts.append(f"\n```python\n{inspect.cleandoc(example)}\n```\n")
+    """Every hook in firing order, those of the core first."""
+    found = entry_points(group="pegboard.hookspecs")
+    ours = sorted((entry.dist.name, entry.load()) for entry in found if entry.dist and is_own(entry.dist.name))
+    parts = ["# Hooks\n\nEach distribution specifies the hooks that it calls.\n"]
+    for dist, specs in [("pegboard-core", Hooks), *ours]:
+        parts.append(f"\n## {dist}\n\n{inspect.cleandoc(inspect.getmodule(specs).__doc__)}\n")
+        parts += [
+            part for name, hook in vars(specs).items() if not name.startswith("_") for part in one_hook(name, hook)
+        ]
+    parts += ["\n## Others\n\nA distribution may [offer hooks of its own](../how-to/offer-hooks-of-your-own.md).\n"]
     return "".join(parts)
+
+
+def one_hook(name: str, hook: FunctionType) -> Iterator[str]:
+    """The section of a hook."""
+    about, _, example = inspect.getdoc(hook).partition("Example::")
+    parameters = [p for p in inspect.signature(hook).parameters if p != "self"]
+    awaits = "may be `async def`" if inspect.iscoroutinefunction(hook) else "must be a plain `def`"
+    yield f"\n### {name}\n\n`{name}({', '.join(parameters)})`, {awaits}.\n\n"
+    for line in about.strip().splitlines():
+        if line.startswith(":param "):
+            parameter, _, meaning = line.removeprefix(":param ").partition(": ")
+            line = f"- `{parameter}`: {meaning}"
+        yield line + "\n"
+    yield f"\n```python\n{inspect.cleandoc(example)}\n```\n"
 
 
 def settings() -> str:
@@ -53,15 +66,26 @@ def settings() -> str:
         "# Settings\n\n",
         "Layers, strongest first: baked feature file, ",
         "managed (`/etc/pegboard/settings.json` and `settings.d/*.json`), ",
-        "command line, environment, local (`.pegboard/settings.local.json`), project (`.pegboard/settings.json`), ",
-        "user (`~/.pegboard/settings.json`).\n",
-        'A key with a dot is nested in the file: `permissions.deny` is `{"permissions": {"deny": []}}`.\n\n',
-        "| setting | variable | layers combine to | from a repository | meaning |\n|---|---|---|---|---|\n",
+        "command line or application, environment, local (`.pegboard/settings.local.json`), ",
+        "project (`.pegboard/settings.json`), user (`~/.pegboard/settings.json`).\n",
+        'A key with a dot is nested in the file: `permissions.deny` is `{"permissions": {"deny": []}}`.\n',
+        "Each distribution declares its own settings in its `pegboard.toml`; ",
+        "[yours can too](../how-to/give-your-plugin-settings.md).\n",
+        "A setting marked as a guard promises protection: ",
+        "where it is set and its plugin is absent, nothing that acts will start.\n",
     ]
-    for name, key in KEYS.items():
-        variable = f"`{key.variable}`" if key.variable else ""
-        repo = "only when trusted" if key.needs_trust else "yes"
-        parts.append(f"| `{name}` | {variable} | {merges[key.merge]} | {repo} | {key.doc} |\n")
+    keys = installed_keys()
+    owners = sorted({keys.owner(name) for name in keys if is_own(keys.owner(name))} - {"pegboard-core"})
+    head = "| setting | kind | default | layers combine to | from a repository | meaning |\n|---|---|---|---|---|---|\n"
+    for owner in ("pegboard-core", *owners):
+        parts.append(f"\n## {owner}\n\n{head}")
+        for key in (keys[name] for name in keys if keys.owner(name) == owner):
+            kind = ", ".join(f"`{choice}`" for choice in key.choices) or key.kind
+            default = f"`{json.dumps(key.default)}`" if key.has_default else ""
+            repo = "yes" if key.repository else "only when trusted"
+            more = f" Variable: `{key.variable}`." if key.variable else ""
+            more += " A guard." if key.guard else ""
+            parts.append(f"| `{key.name}` | {kind} | {default} | {merges[key.combine]} | {repo} | {key.doc}{more} |\n")
     return "".join(parts)
 
 
@@ -71,7 +95,8 @@ def command_line() -> str:
         "# Command line\n\n",
         "Exit codes: 0 ok · 1 tool error, or findings of `doctor` and `check` ",
         "· 2 usage, unknown tool, invalid input, broken settings · 3 denied, also an ask that nobody answers ",
-        "· 4 ask (`why` only) · 5 provider failed · 130 interrupted.\n",
+        "· 4 ask (`why` only) · 5 provider failed · 128 and the number of the signal that stopped it: ",
+        "129 hang-up, 130 interrupted, 143 terminated.\n",
     ]
     names = [*COMMANDS, *sorted({command["name"] for command in foreign_commands()})]
     parts += [f"\n## pegboard {name}\n\n```text\n{run(name, '--help').strip()}\n```\n" for name in names]
@@ -107,6 +132,7 @@ PAGES = {
     "cli.md": command_line,
     "tools.md": tools,
     "library.md": library,
+    "session.md": session,
     "testing.md": testing,
 }
 

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import anyio
+import pytest
 
 from pegboard import Allow, Board, Context, Input, hookimpl, tool
-from pegboard.session.loop import Session
-from pegboard.session.replay import ReplayProvider
 from pegboard.settings import load
+from pegboard_session import ReplayProvider, Session
 
 
 class Watching:
@@ -34,6 +34,18 @@ class Watching:
 
     def of(self, kind: str) -> list[dict[str, Any]]:
         return [data for name, data in self.events if name == kind]
+
+
+@pytest.fixture(autouse=True)
+def _at_home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A home of its own for each test of a module that imports this."""
+    monkeypatch.setenv("HOME", str(tmp_path.parent / f"{tmp_path.name}-home"))
+
+
+@pytest.fixture
+def watching() -> Watching:
+    """Somebody who watches the board."""
+    return Watching()
 
 
 class NameInput(Input):

@@ -21,7 +21,7 @@ BROKEN: dict[str, tuple[str, str]] = {
         HOOK.format(options="", function="def check_permission(tool, arguments): return None"),
         (
             r"check_permission in acme_hook_signature/__init__\.py:\d+ asks for 'arguments'; "
-            r"check_permission offers args, ctx, tool\."
+            r"check_permission offers args, ctx, facts, tool\."
         ),
     ),
     "unknown-hook": (
@@ -60,7 +60,7 @@ BROKEN: dict[str, tuple[str, str]] = {
     ),
     "duplicate-tool": (
         tool_source().replace(LAST_TOOL, "\n    return [Hello, Hello]\n"),
-        r"register_tools brings two tools named 'Hello'\.",
+        r"register_tools returns two tools named 'Hello'\.",
     ),
     "bad-member": (
         tool_source(options='aliases="Hi"'),
@@ -77,7 +77,7 @@ BROKEN: dict[str, tuple[str, str]] = {
     "duplicate-entry": (
         tool_source(),
         (
-            r"acme-ahead and acme-duplicate-entry both bring the plugin 'acme\.ahead'; the first is kept\. "
+            r"acme-ahead and acme-duplicate-entry both define the plugin 'acme\.ahead'; the first is kept\. "
             r"Uninstall one of the two\."
         ),
     ),

@@ -5,9 +5,7 @@ from pathlib import Path
 import anyio
 import pytest
 
-from pegboard.session.loop import Session
-from pegboard.session.replay import ReplayProvider
-from pegboard.session.transcript import Transcript, restore
+from pegboard_session import ReplayProvider, Session, Transcript, restore
 
 from .agents import agent, make_board, of, play, results_of, said_by, text, turn, use
 from .test_agent_worktrees import _at_home, branches, git, repository, watching, worktrees
@@ -153,7 +151,7 @@ async def test_another_process_finds_the_worktree_and_its_rules(repository, watc
         board = make_board(repository, watching, **deny)
         session = Session(board, ReplayProvider(script), transcript=Transcript(path), session_id="s")
         if script is second:
-            session.resume(restore(path)[0], board.context(mode="acceptEdits"))
+            session.resume(restore(path), board.context(mode="acceptEdits"))
         async with session:
             await session.run("Go")
     denied, listed = (data["said"] for data in watching.of("call_finished")[-3:-1])
@@ -174,5 +172,5 @@ async def test_a_lock_that_is_a_link_is_an_error(repository, watching, tmp_path)
     (repository / ".pegboard/worktrees").mkdir(parents=True)
     (repository / ".pegboard/worktrees/.lock").symlink_to(tmp_path / "made")
     said = await isolated(make_board(repository, watching), "true")
-    assert said.startswith("A worktree could not be made: ")
+    assert said.startswith("A worktree could not be created: ")
     assert not (tmp_path / "made").exists()

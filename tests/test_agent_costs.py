@@ -5,26 +5,17 @@ from decimal import Decimal
 import pytest
 
 from pegboard import Context, ProviderError, tool
-from pegboard.session.loop import Session
-from pegboard.session.replay import ReplayProvider
-from pegboard.session.transcript import Transcript, restore
-from pegboard.settings.misfits import misfit
+from pegboard.settings import installed_keys
+from pegboard.settings.validation import misfit
+from pegboard_session import ReplayProvider, Session, Transcript, restore
 
-from .agents import NameInput, Watching, agent, make_board, of, play, results_of, text, turn, use
+from .agents import NameInput, _at_home, agent, make_board, of, play, results_of, text, turn, use, watching
+
+__all__ = ["_at_home", "watching"]
 
 CHEAP = {"input": 1, "output": 2, "cacheRead": 0.1, "cacheWrite": 1.25}
 DEAR = {"input": 10, "output": 30, "cacheRead": 1, "cacheWrite": 12.5}
 PRICES = {"parent-model": DEAR, "small-*": CHEAP}
-
-
-@pytest.fixture(autouse=True)
-def _at_home(monkeypatch, tmp_path):
-    monkeypatch.setenv("HOME", str(tmp_path.parent / f"{tmp_path.name}-home"))
-
-
-@pytest.fixture
-def watching():
-    return Watching()
 
 
 def usage(**tokens):
@@ -84,23 +75,23 @@ async def test_an_agent_without_budget_left_is_not_resumed(tmp_path, watching):
     resume = use("Agent", description="d", prompt="p", resume="one")
     script = [turn(agent(name="one")), turn(resume), turn(text("Done.")), of("one", text("1")), of("one", text("2"))]
     _, session = await play(board, *script)
-    assert "has used up its token budget. Start a new agent for what is left." in results_of(session, 4)[0]
+    assert "has used up its token budget. Start a new agent for the rest." in results_of(session, 4)[0]
 
 
 async def test_a_cost_budget_without_a_price_is_a_clear_error(tmp_path, watching):
     board = make_board(tmp_path, watching, prices=PRICES, agents={"costBudget": 1})
     _, session = await play(board, turn(agent(name="one", model="other")), turn(text("Done.")))
     assert results_of(session)[0].startswith(
-        "There is a cost budget, but no price for the model 'other'. "
+        "A cost budget is set, but the model 'other' has no price. "
         'Set "prices": {"other": {"input": …, "output": …, "cacheRead": …, "cacheWrite": …}}, '
-        "each for a million tokens, or take the budget away."
+        "each per million tokens, or remove the budget."
     )
     assert not watching.of("agent_started")
 
 
 async def test_the_budget_of_the_session_needs_a_price_before_anything_is_asked(tmp_path, watching):
     board = make_board(tmp_path, watching, costBudget=1)
-    with pytest.raises(ProviderError, match="no price for the model 'parent-model'"):
+    with pytest.raises(ProviderError, match="the model 'parent-model' has no price"):
         await play(board, turn(text("Done.")))
     assert not watching.of("request_started")
 
@@ -120,7 +111,7 @@ async def test_the_budget_of_a_session_holds_when_it_is_resumed(tmp_path, watchi
         board = make_board(tmp_path, watching, tokenBudget=7)
         session = Session(board, ReplayProvider([turn(text("Done."))]), transcript=Transcript(path), session_id="s")
         if number:
-            session.resume(restore(path)[0], session.ctx)
+            session.resume(restore(path), session.ctx)
         async with session:
             outcome = await session.run("Go")
         assert outcome.stopped_by == stopped_by
@@ -166,7 +157,7 @@ async def test_small_questions_of_tools_are_on_the_account_of_the_agent_that_ask
         ("agents.costBudget", True, "agents.costBudget must be a number above 0, got true."),
         ("costBudget", float("inf"), "costBudget must be a number above 0, got Infinity."),
         ("costBudget", float("nan"), "costBudget must be a number above 0, got NaN."),
-        ("prices", [], "prices must be an object with the prices of each model, got []."),
+        ("prices", [], "prices must be an object with input, output, cacheRead, cacheWrite for each name, got []."),
         ("prices", {"m": {}}, "prices: m must have input, output, cacheRead, cacheWrite and nothing else, got {}."),
         ("prices", {"m": {**CHEAP, "output": -1}}, "prices: output of m must be a number of 0 or more, got -1."),
         ("prices", {"m": {**CHEAP, "input": None}}, "prices: input of m must be a number of 0 or more, got null."),
@@ -175,4 +166,4 @@ async def test_small_questions_of_tools_are_on_the_account_of_the_agent_that_ask
     ],
 )  # fmt: skip
 def test_prices_and_budgets_that_make_no_sense_are_refused(name, value, fault):
-    assert misfit(name, value) == fault
+    assert misfit(installed_keys()[name], value) == fault

@@ -4,20 +4,25 @@ import anyio
 import pytest
 
 from pegboard import Context, Deny, tool
-from pegboard.session.loop import Session
-from pegboard.session.replay import ReplayProvider
+from pegboard_session import ReplayProvider, Session
 
-from .agents import NameInput, Watching, agent, make_board, of, play, results_of, said_by, text, turn, use
+from .agents import (
+    NameInput,
+    Watching,
+    _at_home,
+    agent,
+    make_board,
+    of,
+    play,
+    results_of,
+    said_by,
+    text,
+    turn,
+    use,
+    watching,
+)
 
-
-@pytest.fixture(autouse=True)
-def _at_home(monkeypatch, tmp_path):
-    monkeypatch.setenv("HOME", str(tmp_path.parent / f"{tmp_path.name}-home"))
-
-
-@pytest.fixture
-def watching():
-    return Watching()
+__all__ = ["_at_home", "watching"]
 
 
 def define(folder, name, head, place=".pegboard"):
@@ -37,7 +42,7 @@ async def test_an_agent_does_not_work_through_one_that_has_more_tools(tmp_path, 
     script += [of("strong", text("ready")), of("strong", use("Bash", command="touch ran")), of("strong", text("ran"))]
     script += [of("weak", resume("strong")), of("weak", text("no"))]
     await play(board, *script)
-    assert said_by(watching) == ["You have started no agent 'strong'. Your agents: none."]
+    assert said_by(watching) == ["You have not started an agent 'strong'. Your agents: none."]
     assert len(watching.of("agent_started")) == 2
     assert not (tmp_path / "ran").exists()
 
@@ -57,7 +62,7 @@ async def test_a_kind_that_it_may_not_start_it_may_not_resume(tmp_path, watching
     script += [of("one", agent(name="two", tools=lists)), of("one", text("1"))]
     script += [of("two", agent(name="three")), of("two", text("2"))]
     await play(board, *script)
-    assert "may start agents of the kind Explore only, not general" in said_by(watching)[0]
+    assert "may start only agents of the kind Explore, not general" in said_by(watching)[0]
 
 
 async def test_a_tool_of_an_agent_reaches_no_other_tool(tmp_path, watching):
@@ -96,7 +101,7 @@ async def test_tools_that_speak_for_the_person_are_given_to_no_agent_even_by_nam
         raise AssertionError("it ran")
 
     act.__name__ = name
-    made = tool(open_world=False)(act)
+    made = tool(open_world=False, subagents=False)(act)
     made.overrides_built_in = True
     board = make_board(tmp_path, watching, [made])
     script = [
@@ -126,7 +131,7 @@ async def test_a_server_pattern_gives_its_tools_and_no_others_with_built_ins_fir
     provider = ReplayProvider([*script, *(of(name, text(name)) for name in lists)])
     async with Session(board, provider) as session:
         await session.run("Go")
-    listed = [[definition["name"] for definition in child.requests[0]["tools"]] for child in provider.children]
+    listed = [[definition["name"] for definition in child.requests[0].tools] for child in provider.children]
     assert listed == [["Read", *names[:2]], names[:2], ["Read", *names]]
 
 
@@ -175,8 +180,8 @@ async def test_a_repository_does_not_take_the_name_of_an_agent(tmp_path, watchin
     provider = ReplayProvider(script)
     async with Session(board, provider) as session:
         await session.run("Go")
-    assert not any("Do it." in part["text"] for child in provider.children for part in child.requests[0]["system"])
-    assert "Bash" not in [definition["name"] for definition in provider.children[1].requests[0]["tools"]]
+    assert not any("Do it." in part for child in provider.children for part in child.requests[0].system)
+    assert "Bash" not in [definition["name"] for definition in provider.children[1].requests[0].tools]
 
 
 async def test_files_that_nobody_can_read_break_neither_the_session_nor_other_agents(tmp_path, watching):

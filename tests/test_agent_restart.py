@@ -9,21 +9,11 @@ import sys
 import anyio
 import pytest
 
-from pegboard.session.loop import Session
-from pegboard.session.replay import ReplayProvider
-from pegboard.session.transcript import Transcript, restore
+from pegboard_session import ReplayProvider, Session, Transcript, restore
 
-from .agents import Meeting, Watching, agent, make_board, of, results_of, said_by, text, turn, use
+from .agents import Meeting, _at_home, agent, make_board, of, results_of, said_by, text, turn, use, watching
 
-
-@pytest.fixture(autouse=True)
-def _at_home(monkeypatch, tmp_path):
-    monkeypatch.setenv("HOME", str(tmp_path.parent / f"{tmp_path.name}-home"))
-
-
-@pytest.fixture
-def watching():
-    return Watching()
+__all__ = ["_at_home", "watching"]
 
 
 @pytest.fixture
@@ -41,7 +31,7 @@ async def talk(board, path, *turns, prompt="Go", **options):
     provider = ReplayProvider(turns)
     session = Session(board, provider, model="m", transcript=Transcript(path), session_id="s1", **options)
     if resumes:
-        session.resume(restore(path)[0], session.ctx)
+        session.resume(restore(path), session.ctx)
     async with session:
         await session.run(prompt)
     return session, provider
@@ -76,11 +66,11 @@ async def test_an_agent_is_resumed_in_another_process_with_history_tools_and_mod
     session, provider = await talk(make_board(tmp_path, watching), path, *second, prompt="Next")
     assert last_results(session)[0].startswith("second")
     [child] = provider.children
-    assert child.requests[0]["model"] == "small"
-    assert [tool["name"] for tool in child.requests[0]["tools"]] == ["Read"]
-    history = [block["type"] for sent in child.requests[0]["messages"] for block in sent["content"]]
+    assert child.requests[0].model == "small"
+    assert [tool["name"] for tool in child.requests[0].tools] == ["Read"]
+    history = [block["type"] for sent in child.requests[0].messages for block in sent["content"]]
     assert history == ["text", "tool_use", "tool_result", "text", "text"]
-    assert "alpha" in child.requests[0]["messages"][2]["content"][0]["content"][0]["text"]
+    assert "alpha" in child.requests[0].messages[2]["content"][0]["content"][0]["text"]
     assert "Bash is not among the tools of the agent ann" in said_by(watching)[-1]
     assert not (tmp_path / "ran").exists()
 
@@ -88,7 +78,7 @@ async def test_an_agent_is_resumed_in_another_process_with_history_tools_and_mod
 async def test_names_stay_taken_in_another_process(tmp_path, watching, path):
     await talk(make_board(tmp_path, watching), path, turn(agent(name="ann")), turn(text("Done.")), of("ann", text("1")))
     session, _ = await talk(make_board(tmp_path, watching), path, turn(agent(name="ann")), turn(text("Done.")))
-    assert "The name 'ann' belongs to agent ann (agent-" in last_results(session)[0]
+    assert "The name 'ann' already belongs to agent ann (agent-" in last_results(session)[0]
 
 
 async def test_a_rule_on_a_kind_holds_when_it_is_resumed_by_id(tmp_path, watching, path):
@@ -125,7 +115,7 @@ async def test_a_tool_that_is_gone_does_not_come_back_with_an_agent(tmp_path, wa
         of("ann", text("2")),
     ]
     _, provider = await talk(board, path, *second)
-    assert [tool["name"] for tool in provider.children[0].requests[0]["tools"]] == ["Read"]
+    assert [tool["name"] for tool in provider.children[0].requests[0].tools] == ["Read"]
     assert watching.of("call_finished")[-2]["is_error"]
 
 
@@ -168,9 +158,9 @@ async def test_the_report_of_a_background_agent_can_be_read_in_another_process(t
     [read] = last_results(session)
     assert read.startswith(f"{task.id} is done.")
     assert "the report" in read
-    assert len(told(session, "A background agent has ended. This is its word, not the user's")) == 1
+    assert len(told(session, "A background agent has finished. This is its report, not a message from the user")) == 1
     session, _ = await talk(make_board(tmp_path, watching), path, turn(text("Done.")), prompt="Again")
-    assert len(told(session, "A background agent has ended.")) == 1
+    assert len(told(session, "A background agent has finished.")) == 1
 
 
 async def test_a_background_agent_that_ended_with_the_session_is_announced_once_and_goes_on(tmp_path, watching, path):
@@ -182,10 +172,10 @@ async def test_a_background_agent_that_ended_with_the_session_is_announced_once_
     session, provider = await talk(make_board(tmp_path, watching), path, *second, prompt="Next")
     [words] = told(session, "The background agent b (agent-")
     assert words.split(") ", 1)[1].startswith(
-        "(a task) was broken off when the session ended. To let it go on, use resume="
+        "(a task) was interrupted when the session ended. To continue it, use resume="
     )
     assert last_results(session)[0].startswith("went on")
-    answered = provider.children[0].requests[0]["messages"][2]["content"][0]
+    answered = provider.children[0].requests[0].messages[2]["content"][0]
     assert "interrupted" in answered["content"][0]["text"] or "cancelled" in answered["content"][0]["text"]
     session, _ = await talk(make_board(tmp_path, watching), path, turn(text("Done.")), prompt="Again")
     assert len(told(session, "The background agent b (agent-")) == 1
@@ -204,7 +194,7 @@ async def test_an_agent_that_was_stopped_is_not_resumed_in_another_process(tmp_p
     assert [data["state"] for data in watching.of("agent_finished")] == ["stopped"]
     session, _ = await talk(make_board(tmp_path, watching), path, turn(go_on(resume="b")), turn(text("Done.")))
     assert (
-        "The agent 'b' was stopped and is not resumed. Start a new one if the user asks for it."
+        "The agent 'b' was stopped by the user and cannot be resumed. Start a new one if the user asks for it."
         in last_results(session)[0]
     )
     [words] = told(session, "The background agent agent-")
@@ -229,7 +219,7 @@ async def test_an_agent_that_a_person_interrupts_is_stopped_and_one_at_a_limit_i
     session, _ = await talk(make_board(tmp_path, watching), path, *second, prompt="Next")
     late, cut = last_results(session)
     assert late.startswith("went on")
-    assert "The agent 'cut' was stopped and is not resumed." in cut
+    assert "The agent 'cut' was stopped by the user and cannot be resumed." in cut
 
 
 async def test_a_conversation_that_is_gone_is_named(tmp_path, watching, path):
@@ -238,7 +228,7 @@ async def test_a_conversation_that_is_gone_is_named(tmp_path, watching, path):
     kept.unlink()
     session, _ = await talk(make_board(tmp_path, watching), path, turn(go_on(resume="ann")), turn(text("Done.")))
     assert last_results(session)[0].startswith("The conversation of the agent ann (agent-")
-    assert "was not kept. Start a new agent." in last_results(session)[0]
+    assert "was not saved. Start a new agent." in last_results(session)[0]
 
 
 async def test_a_folder_that_is_out_of_reach_by_now_is_refused(tmp_path, watching, path):
@@ -248,7 +238,7 @@ async def test_a_folder_that_is_out_of_reach_by_now_is_refused(tmp_path, watchin
     (tmp_path / "sub").rmdir()
     (tmp_path / "sub").symlink_to("/")
     session, _ = await talk(make_board(tmp_path, watching), path, turn(go_on(resume="ann")), turn(text("Done.")))
-    assert "lies outside the working directories" in last_results(session)[0]
+    assert "is outside the working directories" in last_results(session)[0]
 
 
 async def test_an_agent_stands_where_it_stood_wherever_its_parent_is_by_now(tmp_path, watching, path):

@@ -4,23 +4,28 @@ import json
 from dataclasses import replace
 
 import anyio
-import pytest
 
 from pegboard import Call, Context, hookimpl, tool
-from pegboard.session.loop import Session
-from pegboard.session.replay import ReplayProvider
+from pegboard_session import ReplayProvider, Session
 
-from .agents import Meeting, NameInput, Watching, agent, make_board, of, play, results_of, said_by, text, turn, use
+from .agents import (
+    Meeting,
+    NameInput,
+    Watching,
+    _at_home,
+    agent,
+    make_board,
+    of,
+    play,
+    results_of,
+    said_by,
+    text,
+    turn,
+    use,
+    watching,
+)
 
-
-@pytest.fixture(autouse=True)
-def _at_home(monkeypatch, tmp_path):
-    monkeypatch.setenv("HOME", str(tmp_path.parent / f"{tmp_path.name}-home"))
-
-
-@pytest.fixture
-def watching():
-    return Watching()
+__all__ = ["_at_home", "watching"]
 
 
 async def test_a_name_is_used_once_and_resume_goes_on(tmp_path, watching):
@@ -36,10 +41,10 @@ async def test_a_name_is_used_once_and_resume_goes_on(tmp_path, watching):
     provider = ReplayProvider(script)
     async with Session(board, provider) as session:
         await session.run("Go")
-    assert "The name 'ann' belongs to agent ann" in results_of(session, 4)[0]
+    assert "The name 'ann' already belongs to agent ann" in results_of(session, 4)[0]
     assert results_of(session, 6)[0].startswith("second")
     [child] = provider.children
-    history = [part["text"] for sent in child.requests[1]["messages"] for part in sent["content"]]
+    history = [part["text"] for sent in child.requests[1].messages for part in sent["content"]]
     assert history == ["Do it.", "first", "And now?"]
 
 
@@ -56,8 +61,8 @@ async def test_resume_of_nobody_and_of_a_running_agent(tmp_path, watching):
     ]
     _, session = await play(board, *script)
     running, nobody = results_of(session, 4)
-    assert "The agent 'busy' is still running. Agents at work: agent busy (agent-" in running
-    assert "You have started no agent 'no'. Your agents: agent busy (agent-" in nobody
+    assert "The agent 'busy' is still running. Running agents: agent busy (agent-" in running
+    assert "You have not started an agent 'no'. Your agents: agent busy (agent-" in nobody
 
 
 async def test_a_background_agent_is_announced_once(tmp_path, watching):
@@ -79,13 +84,15 @@ async def test_a_background_agent_is_announced_once(tmp_path, watching):
         await session.run("Next")
         await session.run("Again")
     launched = results_of(session)[0]
-    assert f"works in the background as {task.id}" in launched
+    assert f"is running in the background as {task.id}" in launched
     assert ended.value.content == "the report"
     lines = task.output.read_text().splitlines()
     assert lines[0].startswith("general agent agent-")
     assert any(line.startswith("Meet ok") for line in lines)
     assert "the report" in lines
-    told = json.dumps(session.messages).count("A background agent has ended. This is its word, not the user's")
+    told = json.dumps(session.messages).count(
+        "A background agent has finished. This is its report, not a message from the user"
+    )
     assert told == 1
 
 
@@ -108,7 +115,7 @@ async def test_limits_return_what_exists(tmp_path, watching):
     assert "stopped by timeout" in slow
     assert short.startswith("a start")
     assert "stopped by max_turns" in short
-    assert "Hang was cancelled because the time of its agent was up." in said_by(watching)
+    assert "Hang was cancelled because its agent timed out." in said_by(watching)
 
 
 async def test_a_token_budget_counts_the_agents_below(tmp_path, watching):
@@ -131,8 +138,8 @@ async def test_a_typed_result_is_asked_for_twice(tmp_path, watching):
     provider = ReplayProvider(script)
     async with Session(board, provider) as session:
         await session.run("Go")
-    second = provider.children[0].requests[1]["messages"][-1]["content"][-1]["text"]
-    assert second.startswith("Your answer does not fit: this is not JSON")
+    second = provider.children[0].requests[1].messages[-1]["content"][-1]["text"]
+    assert second.startswith("Your answer does not match the schema: this is not JSON")
     assert '"count": 3' in results_of(session)[0]
 
 
@@ -141,7 +148,7 @@ async def test_a_typed_result_that_never_fits_is_an_error(tmp_path, watching):
     script = [turn(agent(name="n", output_schema=SCHEMA)), turn(text("Done."))]
     script += [of("n", text('{"count": "a"}')), of("n", text('{"count": "b"}'))]
     _, session = await play(board, *script)
-    assert "does not fit output_schema: $.count: 'b' is not of type 'integer'" in results_of(session)[0]
+    assert "does not match output_schema: $.count: 'b' is not of type 'integer'" in results_of(session)[0]
 
 
 async def test_a_long_report_is_cut_and_kept_whole(tmp_path, watching):
@@ -149,7 +156,7 @@ async def test_a_long_report_is_cut_and_kept_whole(tmp_path, watching):
     words = "x" * 40_000
     _, session = await play(board, turn(agent(name="w")), turn(text("Done.")), of("w", text(words)))
     [result] = results_of(session)
-    place = result.split("the whole report is in ")[1].split(".)")[0]
+    place = result.split("the full report is in ")[1].split(".)")[0]
     assert len(result) < 33_000
     with open(place) as file:
         assert file.read() == words
@@ -164,8 +171,8 @@ async def test_a_folder_outside_is_refused_and_one_inside_is_used(tmp_path, watc
     script += [of("in", use("Read", file_path="a.txt")), of("in", text("read"))]
     _, session = await play(board, *script)
     root, link, fine = results_of(session)
-    assert "cwd: / lies outside the working directories" in root
-    assert "lies outside the working directories" in link
+    assert "cwd: / is outside the working directories" in root
+    assert "is outside the working directories" in link
     assert fine.startswith("read")
     assert "inside" in said_by(watching)[0]
 
@@ -188,7 +195,7 @@ async def test_an_unknown_kind_names_those_there_are(tmp_path, watching):
 async def test_without_a_session_there_are_no_agents(tmp_path, watching):
     board = make_board(tmp_path, watching)
     result = await board.dispatch(Call("1", "Agent", {"description": "d", "prompt": "p"}))
-    assert result.text == "This host offers no sub-agents to tools."
+    assert result.text == "This host does not support sub-agents."
 
 
 async def test_a_foreground_agent_shows_signs_of_life_in_its_call(tmp_path, watching):
@@ -197,7 +204,7 @@ async def test_a_foreground_agent_shows_signs_of_life_in_its_call(tmp_path, watc
     await play(board, *script)
     shown = [data["message"] for data in watching.of("call_progress")]
     assert shown[0] == "0 calls, last none"
-    assert shown[-1] == "1 calls, last Read"
+    assert shown[-1] == "1 call, last Read"
     assert {data["data"]["agent"] for data in watching.of("call_progress")} == {
         watching.of("agent_started")[0]["agent"]
     }
@@ -209,7 +216,7 @@ async def test_of_two_agents_with_one_name_in_one_message_only_one_starts(tmp_pa
     _, session = await play(board, *script)
     first, second = results_of(session)
     assert first.startswith("1")
-    assert "The name 'ann' belongs to agent ann (agent-" in second
+    assert "The name 'ann' already belongs to agent ann (agent-" in second
 
 
 async def test_an_agent_is_resumed_in_the_background(tmp_path, watching):
@@ -224,7 +231,7 @@ async def test_an_agent_is_resumed_in_the_background(tmp_path, watching):
         await session.run("Next")
     starts = [(data["description"], data["background"]) for data in watching.of("agent_started")]
     assert starts == [("a task", False), ("go on", True)]
-    assert json.dumps(session.messages).count("A background agent has ended. This is its word") == 1
+    assert json.dumps(session.messages).count("A background agent has finished. This is its report") == 1
 
 
 async def test_news_for_an_agent_that_has_ended_goes_to_the_one_that_started_it(tmp_path):
@@ -253,7 +260,7 @@ async def test_news_for_an_agent_that_has_ended_goes_to_the_one_that_started_it(
     names = {data["agent"]: data["name"] for data in watching.of("agent_started")}
     assert [names[data["agent"]] for data in watching.of("agent_finished")] == ["deep", "one"]
     told = json.dumps(session.messages)
-    assert told.count("A background agent has ended. This is its word") == 1
+    assert told.count("A background agent has finished. This is its report") == 1
     assert "from below" in told
 
 
@@ -268,3 +275,23 @@ async def test_a_resumed_agent_follows_its_parent_into_a_narrower_mode(tmp_path,
         await session.run("Next")
     assert [data["decision"] for data in watching.of("call_finished") if "agent" in data] == ["deny"]
     assert not (tmp_path / "a.txt").exists()
+
+
+async def test_the_events_of_a_session_include_those_of_its_agents_once_and_with_its_id(tmp_path, watching):
+    script = [
+        turn(agent(name="one")),
+        turn(text("Done.")),
+        of("one", agent(name="two")),
+        of("one", text("1")),
+        of("two", text("2")),
+    ]
+    board = make_board(tmp_path, watching)
+    async with Session(board, ReplayProvider(script), session_id="s") as session:
+        events = session.events()
+        await session.run("Go")
+    seen = [event async for event in events]
+    assert {event.data["session"] for event in seen} == {"s"}
+    started = [event.data["name"] for event in seen if event.kind == "agent_started"]
+    assert started == ["one", "two"]
+    words = [event.data["text"] for event in seen if event.kind == "text_written"]
+    assert words == ["2", "1", "Done."]

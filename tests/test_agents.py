@@ -4,26 +4,31 @@ import anyio
 import pytest
 
 from pegboard import Context, Deny, tool
-from pegboard.session.children import narrower
-from pegboard.session.loop import Session
-from pegboard.session.replay import ReplayProvider
 from pegboard.settings import Settings
 from pegboard_anthropic import AnthropicProvider
 from pegboard_cli.showing import lines_of
+from pegboard_rules.modes import ALL
+from pegboard_session import ReplayProvider, Session
 
-from .agents import Meeting, NameInput, Watching, agent, make_board, of, play, results_of, said_by, text, turn, use
+from .agents import (
+    Meeting,
+    NameInput,
+    _at_home,
+    agent,
+    make_board,
+    of,
+    play,
+    results_of,
+    said_by,
+    text,
+    turn,
+    use,
+    watching,
+)
 from .sse import SseServer, message, tool_use
 from .sse import text as said
 
-
-@pytest.fixture(autouse=True)
-def _at_home(monkeypatch, tmp_path):
-    monkeypatch.setenv("HOME", str(tmp_path.parent / f"{tmp_path.name}-home"))
-
-
-@pytest.fixture
-def watching():
-    return Watching()
+__all__ = ["_at_home", "watching"]
 
 
 def five_rounds(whose):
@@ -112,7 +117,7 @@ async def test_a_child_cannot_call_what_it_was_not_given(tmp_path, watching):
     provider = ReplayProvider(script)
     async with Session(board, provider) as session:
         await session.run("Go")
-    listed = [definition["name"] for definition in provider.children[0].requests[0]["tools"]]
+    listed = [definition["name"] for definition in provider.children[0].requests[0].tools]
     assert listed == ["Grep", "Read"] or listed == ["Read"]  # Grep where it is installed.
     label = f"the agent r ({watching.of('agent_started')[0]['agent']})"
     allowed = f"is not among the tools of {label}, which may use Read, Grep."
@@ -134,7 +139,7 @@ async def test_nesting_ends_at_the_depth_limit(tmp_path, watching):
     script = [turn(agent(name="one")), turn(text("Done.")), of("one", agent()), of("one", text("alone"))]
     await play(board, *script)
     [refused] = said_by(watching)
-    assert refused.endswith("agents are nested at most 1 deep. Do the work yourself.")
+    assert refused.endswith("agents can be nested at most 1 deep. Do the work yourself.")
     assert len(watching.of("agent_started")) == 1
 
 
@@ -153,7 +158,7 @@ async def test_an_agent_may_start_only_the_kinds_that_it_names(tmp_path, watchin
     script += [of("one", agent(name="two"), agent(subagent_type="Explore", name="three")), of("one", text("1"))]
     script += [of("three", text("3"))]
     await play(board, *script)
-    assert any("may start agents of the kind Explore only, not general" in words for words in said_by(watching))
+    assert any("may start only agents of the kind Explore, not general" in words for words in said_by(watching))
     assert [data["name"] for data in watching.of("agent_started")] == ["one", "three"]
 
 
@@ -162,7 +167,7 @@ async def test_a_list_without_a_usable_tool_is_refused_with_every_reason(tmp_pat
     _, session = await play(board, turn(agent(tools=["Nope", "Bash(git *)"])), turn(text("Done.")))
     [refused] = results_of(session)
     assert "would have no tool at all" in refused
-    assert "Nope: No installed plugin brings a tool named Nope." in refused
+    assert "Nope: No installed plugin provides a tool named Nope." in refused
     assert "'Bash(git *)' is not the name of a tool" in refused
     assert not watching.of("agent_started")
 
@@ -223,7 +228,7 @@ async def test_explore_changes_nothing_even_in_bypass(tmp_path, watching):
     ],
 )
 def test_a_child_never_has_a_wider_mode(parent, wanted, mode):
-    assert narrower(parent, wanted, Settings()) == mode
+    assert ALL.narrower(parent, wanted, Settings()) == mode
 
 
 async def test_failures_are_independent(tmp_path, watching):
@@ -233,7 +238,7 @@ async def test_failures_are_independent(tmp_path, watching):
     outcome, session = await play(board, *script)
     good, bad = results_of(session)
     assert good.startswith("fine")
-    assert "stopped because the model could not be asked" in bad
+    assert "stopped because the request to the model failed" in bad
     assert "resume='agent-" in bad
     assert outcome.text == "Done."
 
@@ -254,5 +259,5 @@ async def test_no_more_agents_than_the_limit(tmp_path, watching):
         script += [of(name, use("Meet", name="x")), of(name, text(name))]
     _, session = await play(board, *script)
     results = results_of(session)
-    assert sum("2 agents are at work, and there is no room for another" in result for result in results) == 1
-    assert any("Do not try again at once" in result for result in results)
+    assert sum("The limit of running agents (2) is reached" in result for result in results) == 1
+    assert any("Wait until one of them finishes" in result for result in results)

@@ -20,9 +20,10 @@ from pegboard_authors.choosing import choose
 from pegboard_authors.ending import UsageError
 from pegboard_authors.wheels import wheel_of
 
+from .sse import SseServer, message, text
 from .venvs import tool_source, uv, write_wheel
 
-FORBIDDEN = ("pegboard_bash", "pegboard_webfetch", "pegboard_agent", "pegboard_anthropic", "anthropic", "httpx2", "mcp")
+FORBIDDEN = ("pegboard_bash", "pegboard_webfetch", "pegboard_agent", "mcp")
 SPY = "import pathlib; pathlib.Path({canary!r}).touch()\n"
 
 
@@ -108,6 +109,7 @@ def test_features_say_that_the_choice_is_baked(running: Bundle) -> None:
         "search",
         "providers",
         "policy",
+        "support",
     }
     assert (rows["shell"]["set_by"], rows["files"]["set_by"]) == ("baked", "baked")
     assert "shell      off    baked" in running.start("features").stdout
@@ -265,18 +267,28 @@ def test_a_third_party_comes_in_by_name_and_with_what_it_requires(tmp_path: Path
     assert {row["family"] for row in bundle.rows("features") if row["state"] == "on"} >= {"search", "acme"}
 
 
-def test_providers_come_in_only_by_name() -> None:
-    without = {dist.metadata["Name"] for dist in choose(["files"]).distributions}
-    chosen = choose(["files"], extra=["pegboard-anthropic"])
-    assert "pegboard-anthropic" not in without
-    assert "pegboard-anthropic" in {dist.metadata["Name"] for dist in chosen.distributions}
+def test_providers_come_along_unless_they_are_left_out() -> None:
+    chosen = choose(["files"])
+    assert {"pegboard-anthropic", "anthropic"} <= {dist.metadata["Name"] for dist in chosen.distributions}
     assert "pegboard-anthropic" not in chosen.baked["only"]
+    assert chosen.left_out == []
+    without = choose(["files"], without=["providers"])
+    assert not {"pegboard-anthropic", "anthropic"} & {dist.metadata["Name"] for dist in without.distributions}
+    assert without.left_out == ["providers.anthropic"]
+
+
+def test_the_file_can_ask_a_model(running: Bundle) -> None:
+    silent = running.start("run", "Good morning")
+    assert (silent.returncode, "ANTHROPIC_API_KEY is not set." in silent.stderr) == (5, True)
+    with SseServer([message(text("Good evening."))]) as server:
+        asked = running.start("run", "Good morning", ANTHROPIC_API_KEY="key", ANTHROPIC_BASE_URL=server.url)
+    assert (asked.returncode, asked.stdout.strip()) == (0, "Good evening."), asked.stderr
 
 
 REFUSED = {
     "a misspelt family": (["--families", "fils"], "There is no family 'fils'. Did you mean 'files'?"),
     "a family without tools": (["--families", "policy"], "The family policy holds no tools."),
-    "a family that is not installed": (["--families", "mcp"], "Nothing of the family mcp is installed."),
+    "a family that does not exist": (["--families", "mcp"], "There is no family 'mcp'."),
     "a distribution that is not installed": (
         ["--families", "files", "--with", "acme-nothing"],
         "acme-nothing is not installed.",

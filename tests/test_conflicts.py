@@ -72,7 +72,7 @@ def test_of_two_strangers_neither_is_used_until_prefer_says_which(new_environmen
     environment.plugin("acme-one", tool_source(prompt="one"))
     environment.plugin("acme-two", tool_source(prompt="two"))
     reason = environment.absent()["Hello"]["reason"]
-    states = {row["distribution"]: row["state"] for row in environment.plugins().values()}
+    states = {row["distribution"]: row["state"] for row in environment.plugins().values() if row["tools"]}
     before = environment.prompts()
     environment.settings(prefer={"Hello": "acme-two"})
 
@@ -98,4 +98,4 @@ def test_prefer_for_somebody_who_is_not_there_keeps_the_built_in_and_says_so(env
     done = environment.pegboard("tools", "--json")
 
     assert [row["distribution"] for row in json.loads(done.stdout)] == ["pegboard-read"]
-    assert "prefer: acme-gone brings no tool 'Read' that could be used." in done.stderr
+    assert "prefer: acme-gone has no usable tool 'Read'." in done.stderr

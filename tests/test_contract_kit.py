@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import runpy
+import sys
 import textwrap
 import zipfile
 from collections.abc import Callable, Iterator
@@ -15,9 +16,9 @@ from typing import Any
 import pytest
 
 from pegboard import Board, Context, Tool
-from pegboard.testing import Broken, assert_contract, broken_promises
-from pegboard.testing.contract import PROMISES, promise_in_words
-from pegboard.testing.strategies import invented
+from pegboard_testing import Broken, assert_contract, broken_promises
+from pegboard_testing.contract import PROMISES, promise_in_words
+from pegboard_testing.strategies import invented
 
 from . import wrong_tools
 from .venvs import REPOSITORY, tool_source, write_wheel
@@ -140,8 +141,8 @@ def built_in_tools() -> list[Tool[Any, Any]]:
 @pytest.fixture
 def of_its_plugin(tool: Tool[Any, Any]) -> Iterator[dict[str, Any]]:
     """What the conftest.py beside the tool's own tests says about it."""
-    name = type(tool).__module__.partition(".")[0].removeprefix("pegboard_")
-    file = REPOSITORY / "plugins" / name / "tests/conftest.py"
+    package = sys.modules[type(tool).__module__.partition(".")[0]]
+    file = Path(str(package.__file__)).parents[2] / "tests/conftest.py"
     hooks = runpy.run_path(str(file)) if file.exists() else {}
     asked = {key: hooks.get(f"pytest_pegboard_{key}", lambda tool: None)(tool) for key in ("examples", "settings")}
     yield {"examples": asked["examples"] or (), "settings": asked["settings"]}
@@ -215,9 +216,7 @@ def test_a_conftest_gives_examples_to_the_contract_suite(pytester: pytest.Pytest
 def test_the_contract_suite_reports_broken_promises_as_json(pytester: pytest.Pytester, hello: str) -> None:
     done = pytester.runpytest_subprocess(hello, "--pegboard-contract-report=found.json")
     assert done.ret == pytest.ExitCode.TESTS_FAILED
-    done.stdout.fnmatch_lines(
-        ["Hello breaks the promise 'timeout' (A call that is out of time is answered in time.) *"]
-    )
+    done.stdout.fnmatch_lines(["Hello breaks the promise 'timeout' (A call that times out is answered in time.) *"])
     rows = json.loads((pytester.path / "found.json").read_text())
     assert {"answers", "timeout"} <= {row["promise"] for row in rows}
     assert {row["tool"] for row in rows} == {"Hello"}

@@ -23,7 +23,7 @@ OLD, NEW = b"old line\n" * 40_000, b"new line, somewhat longer\n" * 40_000
 WRITER = """
 import sys
 from pathlib import Path
-from pegboard.host.files import LocalFiles
+from pegboard_files.service import LocalFiles
 target, state = Path(sys.argv[1]), sys.argv[2]
 files = LocalFiles(state)
 contents = [b"old line\\n" * 40_000, b"new line, somewhat longer\\n" * 40_000]
@@ -66,7 +66,7 @@ def test_a_file_survives_being_killed_at_any_moment(tmp_path):
     for note in (state / "writing").iterdir():
         os.utime(note, (1, 1))
     assert {note.name for note in (state / "writing").iterdir()} >= {name[1:] for name in left}
-    remove = "import sys; from pegboard.host.files import LocalFiles; LocalFiles(sys.argv[1])"
+    remove = "import sys; from pegboard_files.service import LocalFiles; LocalFiles(sys.argv[1])"
     subprocess.run([sys.executable, "-c", remove, str(state)], check=True)
     assert parts(folder) == []
 
@@ -75,7 +75,7 @@ ONE_WRITE = """
 import os, sys
 from pathlib import Path
 from pegboard.errors import ToolError
-from pegboard.host.files import LocalFiles
+from pegboard_files.service import LocalFiles
 target = Path(sys.argv[1])
 files = LocalFiles(sys.argv[2])
 files.write(target.with_name("warm-up"), b"x")
@@ -186,7 +186,7 @@ import json, sys
 from pathlib import Path
 from pegboard.context import Context, Services
 from pegboard.errors import ToolError
-from pegboard.host.files import LocalFiles
+from pegboard_files.service import LocalFiles
 from pegboard_edit import Edit, EditInput
 target, state, name, times = Path(sys.argv[1]), sys.argv[2], sys.argv[3], int(sys.argv[4])
 ctx = Context(target.parent, services=Services(files=LocalFiles(state)))

@@ -6,17 +6,18 @@ import re
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
 
 from pegboard import Board
-from pegboard.settings import KEYS, load
+from pegboard.settings import installed_keys, load
 
 from .pages import blocks, install_word_count
 
 ROOT = Path(__file__).parent.parent
-PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("plugins/*/README.md")])
+PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("plugins/*/*/README.md")])
 
 
 HOOKS = "docs/reference/hooks.md"
@@ -28,8 +29,8 @@ from datetime import datetime
 import anyio
 from pegboard import *
 from pegboard import hookimpl
-from pegboard.session.loop import Session
-from pegboard.session.replay import ReplayProvider
+from pegboard.settings import Notice
+from pegboard_session import AgentDefinition, Prompted, ReplayProvider, Session
 
 
 class Nothing(Input):
@@ -40,6 +41,10 @@ class Nothing(Input):
 def WordCount(args: Nothing, ctx: Context) -> str:
     """Count the words of nothing."""
     return "0"
+
+
+def refuse_at_night(tool, facts, ctx):
+    return None
 
 
 class Echo:
@@ -116,7 +121,7 @@ def test_json_blocks_are_json(page):
 
 
 def settings_blocks():
-    tops = {name.partition(".")[0] for name in KEYS}
+    tops = {name.partition(".")[0] for name in installed_keys()}
     for page in PAGES:
         for number, block in enumerate(blocks(page, "json")):
             if page.parent.name != "reference" and len(block.splitlines()) and tops.issuperset(first_keys(block)):
@@ -157,6 +162,28 @@ def test_the_hook_script_on_its_page_keeps_the_file_from_being_written(tmp_path)
         done = subprocess.run(command, cwd=tmp_path / "project", env=env, capture_output=True, text=True)
         codes[name] = (done.returncode, "This file is edited by hand." in done.stdout + done.stderr)
     assert codes == {".env": (3, True), "other.txt": (0, False)}
+
+
+def test_the_index_lists_every_page_once():
+    docs = ROOT / "docs"
+    linked = re.findall(r"\]\(([^):#]+\.md)\)", (docs / "index.md").read_text())
+    pages = {str(page.relative_to(docs)) for page in docs.rglob("*.md")} - {"index.md"}
+    assert sorted(linked) == sorted(pages)
+
+
+def test_the_picture_of_the_architecture_is_current():
+    command = [sys.executable, str(ROOT / "docs/pictures/draw.py"), "--check"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_picture_of_the_architecture_shows_the_tree():
+    rows = tomllib.loads((ROOT / "docs/pictures/architecture.toml").read_text())["row"]
+    shown = {row["label"]: {name for box in row["boxes"] for name in box["name"].split(", ")} for row in rows}
+    packages = {path.parent.name for path in ROOT.glob("core/src/pegboard/*/__init__.py")}
+    families = {path.parent.parent.name for path in ROOT.glob("plugins/*/*/pyproject.toml")}
+    assert shown["pegboard-core"] == packages
+    assert shown["Tools"] | shown["Other plugins"] == families | {"yours"}
 
 
 def test_the_reference_is_current():

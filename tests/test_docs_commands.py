@@ -21,7 +21,7 @@ PAGES = [
         [
             *REPOSITORY.glob("*.md"),
             *REPOSITORY.glob("docs/**/*.md"),
-            *REPOSITORY.glob("plugins/*/README.md"),
+            *REPOSITORY.glob("plugins/*/*/README.md"),
             REPOSITORY / "tool-template/README.md",
         ]
     )
@@ -37,7 +37,7 @@ NOT_TYPED = {
     r"pegboard call WebFetch url=https://example\.com/": "it needs the internet",
 }
 CODES = {
-    'pegboard why Bash command="git push"            # what would be decided, by which rule; nothing runs': 4,
+    'pegboard why Bash command="git push"            # the decision and its reason; nothing runs': 4,
     'pegboard why Bash command="git push origin main"': 3,
     'pegboard call Edit file_path=app.py old_string="x = 1" new_string="x = 2"': 3,
 }
@@ -79,7 +79,7 @@ PREPARED: dict[str, Callable[[Path, Path], None]] = {
     "docs/how-to/test-a-tool.md": a_test_that_calls_a_tool,
     "docs/how-to/write-a-permission-rule.md": settings_of_the_page,
     "README.md": an_installed_tool,
-    "plugins/authors/README.md": an_installed_tool,
+    "plugins/host/authors/README.md": an_installed_tool,
 }
 
 
@@ -122,7 +122,7 @@ def test_what_is_not_typed_or_fails_is_still_on_a_page() -> None:
 
 
 def test_every_distribution_to_install_is_one_of_ours() -> None:
-    projects = [*REPOSITORY.glob("plugins/*/pyproject.toml"), REPOSITORY / "core/pyproject.toml"]
+    projects = [*REPOSITORY.glob("plugins/*/*/pyproject.toml"), REPOSITORY / "core/pyproject.toml"]
     ours = {tomllib.loads(project.read_text())["project"]["name"] for project in projects}
     lines = [step.command for step in all_steps() if step.command.startswith("pip install pegboard")]
     assert len(lines) >= 10

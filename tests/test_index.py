@@ -252,7 +252,7 @@ def test_an_index_that_others_may_write_is_not_used(bare: Environment, mode: int
     warm(bare)
     (file,) = bare.indexes()
     known = marshal.loads(file.read_bytes()[4:])
-    (record,) = known["plugins"][0]["scan"]["tools"]
+    (record,) = next(plugin for plugin in known["plugins"] if plugin["dist"] == "acme-hello")["scan"]["tools"]
     record["definition"] = record["definition"].replace(b'"true"', b'"forged"')
     body = marshal.dumps(known)
     file.write_bytes(zlib.crc32(body).to_bytes(4, "little") + body)

@@ -13,7 +13,7 @@ import pytest
 from pegboard.plugins.builtin import PLUGINS
 
 ROOT = Path(__file__).parent.parent
-PROJECTS = [ROOT, ROOT / "core", *sorted(path.parent for path in ROOT.glob("plugins/*/pyproject.toml"))]
+PROJECTS = [ROOT, ROOT / "core", *sorted(path.parent for path in ROOT.glob("plugins/*/*/pyproject.toml"))]
 DISTRIBUTIONS = PROJECTS[1:]
 
 

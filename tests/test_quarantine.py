@@ -85,7 +85,8 @@ def test_safe_mode_loads_built_in_plugins_only(ruins: Environment) -> None:
     rows = ruins.plugins(PEGBOARD_SAFE_MODE="1").values()
 
     assert list(ruins.tools(PEGBOARD_SAFE_MODE="1")) == ["Read"]
-    assert {row["state"] for row in rows if row["distribution"] != "pegboard-read"} == {"disabled"}
+    assert {row["state"] for row in rows if not row["distribution"].startswith("pegboard-")} == {"disabled"}
+    assert {row["state"] for row in rows if row["distribution"].startswith("pegboard-")} == {"active"}
     assert {row["reason"] for row in rows} == {"", "Safe mode loads built-in plugins only."}
 
 
@@ -163,7 +164,8 @@ def test_damaged_entry_points_of_one_distribution_leave_the_rest_alone(environme
     rows = environment.plugins(**without)
 
     assert list(environment.tools(**without)) == ["Read"]
-    assert [row["kind"] for row in rows.values()] == ["", "bad-metadata"]
+    assert {row["kind"] for row in rows.values() if row["distribution"].startswith("pegboard-")} == {""}
+    assert [row["kind"] for row in rows.values() if not row["distribution"].startswith("pegboard-")] == ["bad-metadata"]
     (broken,) = [row for row in rows.values() if row["kind"]]
     assert re.search(r"The metadata in \S+acme_hello-1.0.dist-info cannot be read: ", broken["reason"])
     assert "Reinstall acme_hello." in broken["reason"]
@@ -232,7 +234,8 @@ def test_damaged_metadata_of_one_distribution_is_its_own_trouble(
 
     rows = environment.plugins()
 
-    assert sorted(row["kind"] for row in rows.values()) == ["", kind]
+    assert {row["kind"] for row in rows.values() if row["distribution"].startswith("pegboard-")} == {""}
+    assert [row["kind"] for row in rows.values() if not row["distribution"].startswith("pegboard-")] == [kind]
     assert "Read" in environment.tools()
 
 
@@ -261,7 +264,7 @@ def test_what_a_plugin_says_or_breaks_while_it_is_asked_stays_out_of_the_json(en
     assert json.loads(called.stdout)["content"] == [{"type": "text", "text": "Greet somebody. you"}]
     assert "noise" in called.stderr
     said = [finding["message"] for finding in json.loads(doctor.stdout) if finding["area"] == "acme.sick"]
-    assert said == ["It could not examine itself: ZeroDivisionError: division by zero"]
+    assert said == ["Its self-check failed: ZeroDivisionError: division by zero"]
 
 
 def test_a_command_or_tool_that_crashes_gives_a_sentence_and_with_debug_a_traceback(environment: Environment) -> None:

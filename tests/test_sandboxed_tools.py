@@ -9,9 +9,8 @@ import anyio
 import pytest
 
 from pegboard import Allow, Call, Context, ProcessSpec, hookimpl
-from pegboard.session.loop import Session
-from pegboard.session.replay import ReplayProvider
 from pegboard_sandbox import bubblewrap, wrapping
+from pegboard_session import ReplayProvider, Session
 
 from .agents import Watching, agent, make_board, of, play, results_of, said_by, text, turn, use
 
@@ -263,15 +262,17 @@ async def test_only_a_plain_command_is_excluded(project, watching, tmp_path, com
     assert watching.programs == (["bash"] if outside else ["bwrap"])
 
 
-async def test_a_program_that_a_command_could_have_planted_is_not_excluded(project, watching, tmp_path, monkeypatch):
-    program = project / "bin" / "mytool"
+@pytest.mark.parametrize("command", ["mytool", "docker ps", "docker version"])
+@pytest.mark.parametrize("relative", [False, True])
+async def test_a_program_of_the_project_is_not_excluded(project, watching, tmp_path, monkeypatch, command, relative):
+    program = project / "bin" / command.split()[0]
     program.parent.mkdir()
     program.write_text(f"#!/bin/sh\ntouch {tmp_path}/made\n")
     program.chmod(0o755)
-    monkeypatch.setenv("PATH", f"{program.parent}:{os.environ['PATH']}")
-    board = make_board(project, watching, **ON, **{"sandbox.excludedCommands": ["mytool"]})
-    await bash(board, "mytool")
-    assert watching.programs == ["bwrap"]
+    monkeypatch.setenv("PATH", f"{'bin' if relative else program.parent}:{os.environ['PATH']}")
+    board = make_board(project, watching, **ON, **{"sandbox.excludedCommands": [program.name]})
+    await bash(board, command)
+    assert watching.programs in (["bwrap"], [])
     assert not (tmp_path / "made").exists()
 
 
@@ -306,7 +307,7 @@ async def test_a_command_leaves_the_sandbox_only_with_a_setting_and_a_person(pro
 
 async def test_without_the_setting_a_command_stays_in_the_sandbox_and_is_told(project, watching):
     result = await bash(make_board(project, watching, **ON), "echo in", dangerouslyDisableSandbox=True)
-    stayed = "The command ran in the sandbox all the same: sandbox.allowUnsandboxedCommands is not set."
+    stayed = "The command still ran in the sandbox: sandbox.allowUnsandboxedCommands is not set."
     assert (result.text, watching.programs) == (f"in\n{stayed}", ["bwrap"])
 
 

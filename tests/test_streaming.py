@@ -10,10 +10,9 @@ import anyio
 import pytest
 
 from pegboard import Allow, Board, Context, Input, hookimpl, tool
-from pegboard.session.loop import Session
-from pegboard.session.retries import Retries
 from pegboard.settings import Settings
 from pegboard_anthropic import AnthropicProvider
+from pegboard_session import Retries, Session
 
 from .sse import Refusal, SseServer, cut, message, text, tool_use
 
@@ -209,6 +208,15 @@ def test_run_goes_on_with_the_last_session(pegboard, tmp_path):
     assert json.loads(pegboard("sessions", "--json").stdout) == []
 
 
+def test_run_reaches_another_service_without_a_key_for_the_first_party(pegboard, tmp_path):
+    (tmp_path / ".pegboard").mkdir()
+    (tmp_path / ".pegboard/settings.json").write_text('{"anthropic": {"client": "foundry"}}')
+    with SseServer(reading()) as server:
+        env = {"ANTHROPIC_FOUNDRY_API_KEY": "k", "ANTHROPIC_FOUNDRY_BASE_URL": server.url}
+        done = pegboard("run", PROMPT, env=env)
+    assert (done.returncode, done.stdout) == (0, "It says forty-two.\n"), done.stderr
+
+
 def test_run_without_a_key_says_what_to_do(pegboard):
     done = pegboard("run", PROMPT)
     assert (done.returncode, done.stderr) == (
@@ -219,7 +227,7 @@ def test_run_without_a_key_says_what_to_do(pegboard):
 
 def test_run_without_a_prompt_says_so(pegboard):
     done = pegboard("run", input="")
-    assert (done.returncode, "there is no prompt" in done.stderr) == (2, True)
+    assert (done.returncode, "no prompt given" in done.stderr) == (2, True)
 
 
 @pytest.mark.parametrize(
@@ -310,7 +318,7 @@ def test_an_interrupt_answers_and_a_second_one_leaves(tmp_path):
 
 async def test_ten_thousand_calls_leave_nothing_behind(board, works):
     """The short form makes 1,000 calls; PEGBOARD_TEST_SLOW=1 makes 10,000."""
-    from pegboard.session.replay import ReplayProvider
+    from pegboard_session import ReplayProvider
 
     rounds = 100 if os.environ.get("PEGBOARD_TEST_SLOW") else 10
     calls = [{"type": "tool_use", "name": "Look", "input": {"name": str(i)}} for i in range(100)]

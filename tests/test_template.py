@@ -71,9 +71,9 @@ def test_a_new_tool_passes_its_tests_is_found_is_called_and_goes_away(
     rows = {row["name"]: row for row in json.loads(said(programs, tmp_path, "pegboard", "tools", "--json"))}
     assert (rows["Tally"]["distribution"], rows["Tally"]["entry"]) == ("acme-tools-tally", "text.tally")
     (tmp_path / "a.txt").write_text("one two\n")
-    line = ["line=three"] if choice[0] == "mutating" else []
+    line, number = (["line=three"], "2") if choice[0] == "mutating" else ([], "8")
     answer = said(programs, tmp_path, "pegboard", "call", "Tally", "file_path=a.txt", *line, "--yes")
-    assert "2" in answer
+    assert number in answer
     workshop.uninstall(venv, "acme-tools-tally")
     assert "Tally" not in said(programs, tmp_path, "pegboard", "tools")
 
@@ -83,6 +83,7 @@ def test_plain_cookiecutter_makes_the_same_and_it_is_clean(choice: tuple[str, st
     done = new(tmp_path / "ours", "Word Count", "--author", "Acme", *flags(*choice))
     assert done.returncode == 0, done.stderr
     words = [f"{key}={value}" for key, value in zip(("access", "style", "output"), choice, strict=True)]
+    words.append("name=Word Count")
     command = [sys.executable, "-m", "cookiecutter", REPOSITORY, "--directory", "tool-template", "--no-input"]
     run(*command, "--default-config", "-o", tmp_path / "theirs", *words)
 
@@ -90,6 +91,73 @@ def test_plain_cookiecutter_makes_the_same_and_it_is_clean(choice: tuple[str, st
     project = tmp_path / "ours/acme-word-count"
     run(sys.executable, "-m", "ruff", "format", "--check", "--no-cache", project)
     run(sys.executable, "-m", "ruff", "check", "--no-cache", "--select", "B,E,F,I,RUF,UP,W", project)
+
+
+KINDS = {
+    "policy": ("pegboard-read", "pegboard-write"),
+    "provider": ("pegboard-read",),
+    "command": ("pegboard-read",),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_new_package_of_each_kind_passes_its_tests_and_check_and_is_found(
+    kind: str,
+    workshop: Workshop,  # noqa: F811
+    tmp_path: Path,
+) -> None:
+    venv, project = tmp_path / "venv", tmp_path / "acme-stamp"
+    programs = workshop.venv(venv, "pegboard-authors", "pegboard-cli", *KINDS[kind])
+    said(programs, tmp_path, "pegboard", "new", "Stamp", "--kind", kind)
+    build_wheel(project, tmp_path / "dist", workshop.cache)
+    (wheel,) = (tmp_path / "dist").glob("*.whl")
+    workshop.install(venv, wheel)
+
+    assert " passed" in said(programs, project, "python", "-m", "pytest", "-q", "-p", "no:cacheprovider")
+    checked = started(programs, project, "pegboard", "check")
+    assert (checked.returncode, checked.stdout.partition(" findings")[0]) == (0, "acme-stamp: no"), checked.stdout
+    assert in_use(kind, programs, tmp_path)
+    workshop.uninstall(venv, "acme-stamp")
+    assert not in_use(kind, programs, tmp_path)
+
+
+def in_use(kind: str, programs: Path, folder: Path) -> bool:
+    """Whether the package does its work in a fresh process."""
+    if kind == "policy":
+        call = json.dumps({"file_path": "CHANGELOG.md", "content": ""})
+        return "must stay as it is" in started(programs, folder, "pegboard", "why", "Write", call).stdout
+    if kind == "provider":
+        (folder / "stamp.json").write_text('{"provider": "stamp"}')
+        done = started(programs, folder, "pegboard", "run", "--settings", "stamp.json", "Good morning")
+        return done.stdout.strip() == "Good morning"
+    return started(programs, folder, "pegboard", "stamp").stdout.splitlines() == ["Read"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_plain_cookiecutter_makes_the_same_of_each_kind_and_it_is_clean(kind: str, tmp_path: Path) -> None:
+    assert new(tmp_path / "ours", "Stamp", "--kind", kind).returncode == 0
+    command = [sys.executable, "-m", "cookiecutter", REPOSITORY, "--directory", "tool-template", "--no-input"]
+    run(*command, "--default-config", "-o", tmp_path / "theirs", f"kind={kind}", "name=Stamp")
+
+    assert tree(tmp_path / "ours") == tree(tmp_path / "theirs")
+    project = tmp_path / "ours/acme-stamp"
+    run(sys.executable, "-m", "ruff", "format", "--check", "--no-cache", project)
+    run(sys.executable, "-m", "ruff", "check", "--no-cache", "--select", "B,E,F,I,RUF,UP,W", project)
+    run(sys.executable, "-m", "mypy", "--strict", "--cache-dir", tmp_path / "cache", project / "src")
+
+
+def test_only_word_count_counts_words(tmp_path: Path) -> None:
+    new(tmp_path, "Word Count")
+    new(tmp_path, "Stamp")
+    asked, other = (tree(tmp_path / name) for name in ("acme-word-count", "acme-stamp"))
+    assert any(b"words" in content for name, content in asked.items() if name.startswith("src"))
+    assert not [name for name, content in other.items() if b"word" in content.lower() and name != "LICENSE"]
+
+
+def test_options_about_tools_are_refused_for_other_kinds(tmp_path: Path) -> None:
+    done = new(tmp_path, "Keep", "--kind", "policy", "--mutating")
+    assert (done.returncode, tree(tmp_path)) == (2, {})
+    assert done.stderr == "pegboard new: --mutating is about a tool, not about a policy. Leave it out.\n"
 
 
 def test_a_new_tool_is_fully_typed(tmp_path: Path) -> None:
@@ -100,10 +168,10 @@ def test_a_new_tool_is_fully_typed(tmp_path: Path) -> None:
 
 def test_a_new_tool_has_the_shape_of_read(tmp_path: Path) -> None:
     new(tmp_path, "Tally")
-    ours = tomllib.loads((REPOSITORY / "plugins/read/pyproject.toml").read_text())
+    ours = tomllib.loads((REPOSITORY / "plugins/files/read/pyproject.toml").read_text())
     made = tomllib.loads((tmp_path / "acme-tally/pyproject.toml").read_text())
     assert ours["project"].keys() <= made["project"].keys()
-    assert made["project"]["entry-points"].keys() == ours["project"]["entry-points"].keys()
+    assert made["project"]["entry-points"].keys() == ours["project"]["entry-points"].keys() - {"pegboard.settings"}
     assert made["project"]["entry-points"]["pegboard"] == {"text.tally": "acme_tally"}
     assert set(tree(tmp_path / "acme-tally")) == {
         *(".github/workflows/test.yml", ".gitignore", "LICENSE", "README.md", "pyproject.toml"),
@@ -115,7 +183,7 @@ def test_a_new_tool_asks_for_a_core_like_this_one(tmp_path: Path) -> None:
     new(tmp_path, "Tally")
     project = tomllib.loads((tmp_path / "acme-tally/pyproject.toml").read_text())["project"]
     needs = [Requirement(text) for text in (*project["dependencies"], *project["optional-dependencies"]["test"])]
-    assert {need.name for need in needs} == {"pegboard-core"}
+    assert {need.name for need in needs} == {"pegboard-core", "pegboard-testing"}
     assert all(need.specifier.contains(version("pegboard-core")) for need in needs)
 
 
@@ -135,6 +203,7 @@ REFUSED = {
     "a standard module": (["Tally", "--distribution", "json"], "would have the module 'json'"),
     "a family without tools": (["Tally", "--family", "policy"], "The family policy holds no tools."),
     "a family in capitals": (["Tally", "--family", "Text"], "'Text' is no name for a family."),
+    "a policy among tools": (["Keep", "--kind", "policy", "--family", "text"], "A policy belongs to the family policy"),
     "a short description": (["Tally", "--description", "Count."], "The description is what the model reads."),
     "a description with quotes": (["Tally", "--description", 'Count """ and more.'], "without quotes and backslashes"),
 }
@@ -161,7 +230,7 @@ def test_an_existing_folder_is_never_overwritten(tmp_path: Path) -> None:
 def test_without_a_name_and_a_terminal_it_says_what_to_write(tmp_path: Path) -> None:
     done = new(tmp_path)
     assert done.returncode == 2
-    assert done.stderr == 'pegboard new: give the tool a name, such as pegboard new "Word Count" --author Acme.\n'
+    assert done.stderr == 'pegboard new: give the tool a name, such as pegboard new "Word Count".\n'
 
 
 def test_on_a_terminal_it_asks(tmp_path: Path) -> None:
@@ -192,7 +261,7 @@ def test_check_finds_what_an_author_left_undone(workshop: Workshop, tmp_path: Pa
         "import requests\n"
         + tool.read_text()
         .replace("from __future__ import annotations\n", "")
-        .replace(', open_world=False, search_hint="count lines words characters of text"', "")
+        .replace(', open_world=False, search_hint="length of a text file"', "")
         .replace('    """The text file. A relative path starts at the working directory."""\n', "")
         .replace("    path = ctx.resolve", '    (ctx.cwd / "left.txt").touch()\n    path = ctx.resolve')
     )

@@ -55,7 +55,7 @@ def test_a_command_that_shows_some_lines_entitles_to_edit_but_not_to_overwrite(
     known = ctx.files.known(file)
     assert (known.complete, known.ranges, known.source) == (False, ranges, "view")
     refused = call_tool("Write", file_path="a.txt", content="new\n")
-    assert "has been read in part only" in refused.text
+    assert "has been read only in part" in refused.text
     lines = TEXT.split("\n")
     for number, line in enumerate(lines[:-1], 1):
         is_shown = any(first <= number <= last for first, last in ranges)

@@ -20,7 +20,14 @@ from typing import Any
 from packaging.requirements import Requirement
 
 REPOSITORY = Path(__file__).parent.parent
-OURS = ("core", "plugins/cli", "plugins/read")
+OURS = (
+    *("core", "plugins/host/cli", "plugins/host/session", "plugins/files/read", "plugins/policy/rules"),
+    *("plugins/support/files", "plugins/support/hosts", "plugins/support/processes", "plugins/support/trust"),
+)
+USUAL = (
+    *("pegboard-core", "pegboard-cli", "pegboard-session", "pegboard-rules"),
+    *("pegboard-files", "pegboard-hosts", "pegboard-processes", "pegboard-trust"),
+)
 SETTLED_SECONDS = 10
 """How far dates are set back, so that an index may be kept at once instead of after two seconds."""
 
@@ -102,10 +109,14 @@ def write_wheel(
     *,
     version: str = "1.0",
     api: Mapping[str, str] | None = None,
+    settings: Mapping[str, str] | None = None,
+    commands: Mapping[str, str] | None = None,
+    hookspecs: Mapping[str, str] | None = None,
 ) -> Path:
     """A wheel, written by hand: quicker than a build system where dozens are needed, and as real."""
     stem = f"{name.replace('-', '_')}-{version}"
-    sections = {"pegboard": entries, "pegboard.requires_api": api or {}}
+    sections = {"pegboard": entries, "pegboard.requires_api": api or {}, "pegboard.settings": settings or {}}
+    sections |= {"pegboard.commands": commands or {}, "pegboard.hookspecs": hookspecs or {}}
     points = "".join(
         f"[{group}]\n" + "".join(f"{k} = {v}\n" for k, v in items.items()) for group, items in sections.items()
     )
@@ -164,7 +175,7 @@ class Supplies:
 class Environment:
     """A virtual environment, with a home and a working directory of its own."""
 
-    def __init__(self, folder: Path, supplies: Supplies, *ours: str) -> None:
+    def __init__(self, folder: Path, supplies: Supplies, *ours: str, usual: Iterable[str] = USUAL) -> None:
         self.folder, self.supplies = folder, supplies
         self.home, self.work, self.wheels = folder / "home", folder / "work", folder / "wheels"
         for place in (self.home, self.work):
@@ -174,7 +185,7 @@ class Environment:
         self.python = self.bin / "python"
         self.site = next((folder / "venv/lib").glob("python3*/site-packages"))
         (self.site / "libraries.pth").write_text(f"{supplies.libraries}\n")
-        self.install("pegboard-core", "pegboard-cli", *ours)
+        self.install(*usual, *ours)
 
     def uv(self, *words: object, **variables: str) -> None:
         """Run uv with this session's cache."""

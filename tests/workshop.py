@@ -15,7 +15,7 @@ from pegboard_authors.wheels import wheel_of
 
 from .venvs import run, uv
 
-NEEDED = ("pegboard-cli", "pegboard-read", "pegboard-authors", "hatchling", "editables")
+NEEDED = ("pegboard-cli", "pegboard-read", "pegboard-write", "pegboard-authors", "hatchling", "editables")
 
 
 class Workshop:

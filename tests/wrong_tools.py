@@ -282,7 +282,7 @@ async def NeedsASession(args: Nothing, ctx: Context) -> str:
     """Use everything that only a session has."""
     task = ctx.background.start("note", anyio.lowlevel.checkpoint)
     await ctx.background.wait(task.id)
-    return f"{await ctx.model.complete('Well?')} {len(ctx.agents.children())} agents"
+    return f"{await ctx.model.complete('Well?')} {len(ctx.service('agents').subagents())} agents"
 
 
 @tool(**SAFE)

@@ -10,9 +10,8 @@ from unittest.mock import patch
 import anyio
 
 from pegboard import Context, Facts
-from pegboard.execution.line import Line
-from pegboard.execution.scheduler import Turn
-from pegboard.execution.seats import Moved, TurnSeat
+from pegboard.execution.queue import CallQueue, ContextChangedError, QueuedCall
+from pegboard.execution.turn import Turn
 
 
 @contextmanager
@@ -22,31 +21,31 @@ def patched(owner: Any, name: str, replacement: Any) -> Iterator[None]:
 
 
 def overtakes_open_calls() -> AbstractContextManager[None]:
-    original: Callable[..., Any] = Line.head
+    original: Callable[..., Any] = CallQueue.head
 
     def head(self: Any) -> Any:
         self._open = None
         return original(self)
 
-    return patched(Line, "head", head)
+    return patched(CallQueue, "head", head)
 
 
 def starts_unsafe_calls_beside_others() -> AbstractContextManager[None]:
     def head(self: Any) -> Any:
-        place = None if self._alone or self._open else self._first()
-        return None if place is None or (place.safe is False and not self.complete) else place
+        call = None if self._alone or self._open else self._first()
+        return None if call is None or (call.safe is False and not self.complete) else call
 
-    return patched(Line, "head", head)
+    return patched(CallQueue, "head", head)
 
 
 def does_not_hold_after_unsafe_calls() -> AbstractContextManager[None]:
-    original: Callable[..., Any] = Line.head
+    original: Callable[..., Any] = CallQueue.head
 
     def head(self: Any) -> Any:
         self._alone = None
         return original(self)
 
-    return patched(Line, "head", head)
+    return patched(CallQueue, "head", head)
 
 
 def ignores_the_cap() -> AbstractContextManager[None]:
@@ -80,8 +79,8 @@ class Roomy(anyio.Semaphore):
 def cancels_earlier_calls_too() -> AbstractContextManager[None]:
     original: Callable[..., Any] = Turn._stop
 
-    def stop(self: Any, seats: Any, why: str, force: bool) -> None:
-        original(self, self.line.places, why, force)
+    def stop(self: Any, runs: Any, why: str, force: bool) -> None:
+        original(self, self.queue.calls, why, force)
 
     return patched(Turn, "_stop", stop)
 
@@ -90,9 +89,9 @@ def answers_in_order_of_completion() -> AbstractContextManager[None]:
     async def result(self: Any, index: int) -> Any:
         done = self.__dict__.setdefault("done", [])
         while len(done) <= index:
-            done += [p.result for p in self.line.places if p.result and p.result not in done][:1]
+            done += [p.result for p in self.queue.calls if p.result and p.result not in done][:1]
             if len(done) <= index:
-                if self._over and len(done) == len(self.line.places):
+                if self._over and len(done) == len(self.queue.calls):
                     return None
                 self._news = self._news or anyio.Event()
                 await self._news.wait()
@@ -102,61 +101,61 @@ def answers_in_order_of_completion() -> AbstractContextManager[None]:
 
 
 def folds_too_early() -> AbstractContextManager[None]:
-    original: Callable[..., Any] = Line.leave
+    original: Callable[..., Any] = CallQueue.leave
 
-    def leave(self: Any, place: Any) -> None:
-        original(self, place)
+    def leave(self: Any, call: Any) -> None:
+        original(self, call)
         self.fold()
 
-    return patched(Line, "leave", leave)
+    return patched(CallQueue, "leave", leave)
 
 
 def folds_too_late() -> AbstractContextManager[None]:
-    def leave(self: Any, place: Any) -> None:
+    def leave(self: Any, call: Any) -> None:
         self.running -= 1
-        self._open = None if self._open is place else self._open
-        self._alone = None if self._alone is place else self._alone
+        self._open = None if self._open is call else self._open
+        self._alone = None if self._alone is call else self._alone
 
-    return patched(Line, "leave", leave)
+    return patched(CallQueue, "leave", leave)
 
 
 def trusts_open_calls() -> AbstractContextManager[None]:
-    original: Callable[..., Any] = Line.settle
+    original: Callable[..., Any] = CallQueue.settle
 
-    def settle(self: Any, place: Any, safe: bool) -> None:
-        original(self, place, True)
+    def settle(self: Any, call: Any, safe: bool) -> None:
+        original(self, call, True)
 
-    return patched(Line, "settle", settle)
+    return patched(CallQueue, "settle", settle)
 
 
 def acts_before_the_message_is_complete() -> AbstractContextManager[None]:
-    original: Callable[..., Any] = Line.__init__
+    original: Callable[..., Any] = CallQueue.__init__
 
     def init(self: Any, ctx: Context, *, complete: bool) -> None:
         original(self, ctx, complete=True)
 
-    return patched(Line, "__init__", init)
+    return patched(CallQueue, "__init__", init)
 
 
 def asks_two_people_at_once() -> AbstractContextManager[None]:
     async def ask(self: Any, question: Any) -> Any:
         return await question()
 
-    return patched(TurnSeat, "ask", ask)
+    return patched(QueuedCall, "ask", ask)
 
 
 def keeps_slots() -> AbstractContextManager[None]:
-    return patched(TurnSeat, "end", lambda self: None)
+    return patched(QueuedCall, "end", lambda self: None)
 
 
 def acts_in_a_stale_context() -> AbstractContextManager[None]:
-    original: Callable[..., Any] = TurnSeat.settle
+    original: Callable[..., Any] = QueuedCall.settle
 
     async def settle(self: Any, facts: Facts) -> None:
-        with suppress(Moved):
+        with suppress(ContextChangedError):
             await original(self, facts)
 
-    return patched(TurnSeat, "settle", settle)
+    return patched(QueuedCall, "settle", settle)
 
 
 def never_cascades() -> AbstractContextManager[None]:

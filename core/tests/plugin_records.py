@@ -6,6 +6,7 @@ from typing import Any
 
 from pegboard import Context, Input, Tool
 from pegboard.plugins.scan import describe_tool, refused
+from pegboard.records import PluginRecord
 from pegboard.settings.layers import Layer, Settings
 
 
@@ -25,17 +26,23 @@ class Plain(Tool[NoInput, str]):
         return f"{self.name} was here"
 
 
-def plugin(dist: str, entry: str, *tools: Tool[Any, Any] | str) -> dict[str, Any]:
+def plugin(dist: str, entry: str, *tools: Tool[Any, Any] | str) -> PluginRecord:
     """An active plugin that brings these tools."""
     made = [Plain(tool) if isinstance(tool, str) else tool for tool in tools]
-    scanned = {**refused("", ""), "state": "active", "hooks": ["register_tools"]}
+    scanned = refused("", "")
+    scanned |= {"state": "active", "hooks": ["register_tools"], "tools": [describe_tool(tool) for tool in made]}
     return {
         "id": f"{dist}:{entry}",
         "dist": dist,
         "version": "1.0",
         "entry": entry,
         "family": entry.partition(".")[0],
-        "scan": {**scanned, "tools": [describe_tool(tool) for tool in made]},
+        "value": "",
+        "api": "",
+        "root": "",
+        "editable": "",
+        "record": "",
+        "scan": scanned,
     }
 
 

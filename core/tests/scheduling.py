@@ -31,7 +31,7 @@ from pegboard import (
     hookimpl,
     tool,
 )
-from pegboard.execution.scheduler import Turn
+from pegboard.execution.turn import Turn
 from pegboard.settings import Settings
 
 KINDS = ("reader", "writer", "serial", "open")
@@ -359,7 +359,7 @@ def check_rules(played: Played, cap: int) -> None:
     assert not world.acting
     assert not world.asking
     assert turn.slots.value == cap
-    assert turn.acting == turn.line.running == 0
+    assert turn.acting == turn.queue.running == 0
     finished = [event.data["id"] for event in world.events if event.kind == "call_finished"]
     assert sorted(finished, key=int) == [str(index) for index in range(len(plan))]
 

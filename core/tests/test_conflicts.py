@@ -45,7 +45,7 @@ def test_prefer_for_somebody_who_does_not_claim_the_name_is_reported_and_changes
 
     assert owner(pool, "Read") == "pegboard-read"
     said = [str(notice) for notice in pool.notices]
-    assert said[0] == "acme-gone: prefer: acme-gone brings no tool 'Read' that could be used."
+    assert said[0] == "acme-gone: prefer: acme-gone has no usable tool 'Read'."
     assert "The built-in is kept." in said[1]
 
 
@@ -63,7 +63,7 @@ def test_one_distribution_that_brings_a_name_twice_is_told_so() -> None:
     pool = assemble([ONE, again], settings())
 
     assert pool.names == []
-    reason = "acme-one brings the tool 'Hello' twice. Neither is used. Give one of them another name."
+    reason = "acme-one defines the tool 'Hello' twice. Neither is used. Give one of them another name."
     assert [gone.reason for gone in pool.absent if gone.name == "Hello"] == [reason, reason]
 
 

@@ -1,11 +1,13 @@
 """The contract: what an author writes, and the conservative defaults behind it."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from pegboard import API, Change, Context, Facts, Input, Output, Tool, ToolError, tool
+from pegboard import API, Board, Change, Context, Facts, Input, Output, Tool, ToolError, tool
 from pegboard.errors import CODES
+from pegboard.settings import Settings
 
 
 class PathInput(Input):
@@ -90,7 +92,7 @@ def test_a_person_reads_the_arguments_before_approving():
 def test_every_code_has_a_remedy_and_an_unknown_code_is_refused():
     assert set(CODES) == {
         "invalid_input", "not_found", "permission_denied", "stale", "ambiguous", "no_match",
-        "timeout", "cancelled", "too_large", "unsupported", "failed", "internal",
+        "timeout", "cancelled", "too_large", "unsupported", "failed", "lost", "internal",
     }  # fmt: skip
     with pytest.raises(ValueError, match="'staale' is not an error code"):
         ToolError("x", code="staale")
@@ -117,6 +119,8 @@ def test_a_change_gives_a_new_context_and_leaves_the_old_one(here):
     later = here.after(Change(cwd=Path("/srv"), mode="plan", loaded_tools=("X",)))
     assert (later.cwd, later.mode, later.loaded_tools) == (Path("/srv"), "plan", {"X"})
     assert here.mode == "default"
+    here = replace(here, policy=Board(Settings(), [], env={}))
+    assert here.after(Change(mode="dontAsk")).mode == "dontAsk"
     with pytest.raises(ValueError, match="'yolo' is not a permission mode"):
         here.after(Change(mode="yolo"))
 
@@ -127,7 +131,7 @@ def test_a_relative_path_is_not_tidied_by_text(here):
 
 @pytest.mark.parametrize("service", ["files", "processes", "background", "model"])
 def test_a_missing_service_says_so(here, service):
-    with pytest.raises(ToolError, match="This host offers no") as caught:
+    with pytest.raises(ToolError, match="This host does not provide") as caught:
         getattr(here, service)
     assert caught.value.code == "unsupported"
 

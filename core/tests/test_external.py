@@ -98,7 +98,7 @@ def test_options_and_callbacks_are_checked() -> None:
 
 def test_a_built_in_name_needs_an_explicit_override() -> None:
     with pytest.raises(
-        DefinitionError, match=r"'Read' is the name of a built-in tool\. Choose another, or say overrides"
+        DefinitionError, match=r"'Read' is the name of a built-in tool\. Choose another, or set overrides"
     ):
         board(external("Read"))
 
@@ -118,7 +118,7 @@ async def test_of_two_equal_names_the_earlier_wins_and_the_later_is_reported() -
     assert result.text == "rain in Bergen for 1 days"
     assert made.pool.names == ["Weather"]
     (gone,) = [gone for gone in made.pool.absent if gone.name == "Weather"]
-    assert gone.reason.startswith("application brings the tool 'Weather' twice. The earlier is used.")
+    assert gone.reason.startswith("application defines the tool 'Weather' twice. The earlier is used.")
 
 
 class Server:
@@ -265,4 +265,4 @@ def test_a_plugin_that_cannot_bring_its_sources_loses_nobody_elses(answer: Any) 
 
     assert made.pool.names == ["One"]
     (notice,) = made.pool.notices
-    assert str(notice).startswith("application:0: tool_sources failed, so its tools are not here: ")
+    assert str(notice).startswith("application:0: tool_sources failed, so its tools are missing: ")

@@ -113,7 +113,7 @@ def test_the_example_of_the_style_guide_reads_as_promised():
         ("[]", "the input must be a JSON object, got a list."),
         ("null", "the input must be a JSON object, got null."),
         ('"text"', "the input must be a JSON object, got text."),
-        ('{"file_path": "a\\u0000b"}', "file_path contains a NUL byte, which no path can hold."),
+        ('{"file_path": "a\\u0000b"}', "file_path contains a NUL byte, which is not allowed in a path."),
         ('{"file_path": "a\x00b"}', "the input is not valid JSON: control character"),
         ('{"file_path": "\\ud800"}', "the input is not valid JSON: unexpected end of hex escape"),
         ('{"file_path": NaN}', "the input is not valid JSON"),
@@ -137,7 +137,7 @@ def test_ten_megabytes_are_answered():
 
 def test_more_than_five_faults_are_counted_not_listed():
     message = refusal({f"key{i}": 1 for i in range(9)})
-    assert message.endswith("There are 5 more faults.")
+    assert message.endswith("There are 5 more errors.")
 
 
 def test_an_input_that_json_cannot_hold_is_refused():

@@ -14,8 +14,9 @@ from typing import Any
 import pytest
 
 from pegboard import PluginError, hookimpl
+from pegboard.plugins.discovery import api_fits
 from pegboard.plugins.loader import check_hooks, check_tool, load_plugin, working_directory_off_the_path
-from pegboard.plugins.scan import api_fits, describe_tool
+from pegboard.plugins.scan import describe_tool
 
 from .plugin_records import Plain
 

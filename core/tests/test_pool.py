@@ -12,7 +12,7 @@ from pegboard.plugins.builtin import OWNERS
 from pegboard.plugins.scan import refused
 from pegboard.pool.assembly import assemble
 from pegboard.pool.entries import Pool
-from pegboard.pool.report import plugin_rows
+from pegboard_cli.plugin_rows import plugin_rows
 
 from .plugin_records import GLOB, HELLO, READ, Plain, plugin, settings
 
@@ -133,7 +133,7 @@ def test_every_built_in_that_is_not_here_says_why() -> None:
     assert absent(pool, "Bash") == ("quarantine", "It fell over.")
     assert absent(pool, "Glob") == ("not-installed", "pegboard-glob is not installed.")
     assert absent(pool, "WebFetch") == ("features", "The family web is disabled by user.json.")
-    assert pool.why_absent("Nonsense") == "No installed plugin brings a tool named Nonsense."
+    assert pool.why_absent("Nonsense") == "No installed plugin provides a tool named Nonsense."
 
 
 def test_excluded_tools_count_only_without_available_tools() -> None:
@@ -265,4 +265,4 @@ def test_a_stranger_on_the_entry_of_a_built_in_does_not_take_away_the_reason() -
     pool = assemble([plugin("acme-write", "files.write", "Scribble"), emptied], settings())
 
     assert absent(pool, "Write") == ("not-installed", "pegboard-write is not installed.")
-    assert absent(pool, "Bash") == ("not-installed", "pegboard-bash in this version brings no such tool.")
+    assert absent(pool, "Bash") == ("not-installed", "pegboard-bash in this version has no such tool.")

@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pegboard.calls import Document, Image, Result, Text
-from pegboard.host.previews import ESCAPE, Preview, after, before
-from pegboard.host.results import ResultsStore, text_size
+from pegboard.execution.previews import TERMINAL_ESCAPE, Preview, after, before
+from pegboard.execution.results import ResultsStore, text_size
 
 RED = "\x1b[31m"
 LINK = "\x1b]8;;https://example.org/a/long/address\x1b\\"
@@ -46,14 +46,14 @@ def test_a_long_result_is_saved_whole_and_shown_as_head_and_tail(store):
     remark, rest = shown.text.split("\n", 1)
     assert remark == (
         f"[The result of Bash has 208,890 characters in 20,001 lines, too long to show. "
-        f"It is saved whole in {path}: read the parts you need, or search in it.]"
+        f"It is saved in full in {path}: read the parts you need, or search it.]"
     )
-    head, tail = re.split(r"\n\[\.\.\. [\d,]+ characters are left out here \.\.\.\]\n", rest)
+    head, tail = re.split(r"\n\[\.\.\. [\d,]+ characters omitted \.\.\.\]\n", rest)
     assert text.startswith(head)
     assert text.endswith(tail)
     assert len(head) > 200
     assert len(tail) > 200
-    left_out = int(re.search(r"([\d,]+) characters are left out", rest)[1].replace(",", ""))
+    left_out = int(re.search(r"([\d,]+) characters omitted", rest)[1].replace(",", ""))
     assert len(head) + left_out + len(tail) == len(text)
 
 
@@ -106,14 +106,14 @@ def test_no_cut_falls_inside_an_escape_sequence_or_a_line_end(pieces, data):
     assert places[0] <= cut <= places[1]
     for place in places:
         assert text[max(place - 1, 0) : place + 1] != "\r\n"
-        assert not any(found.start() < place < found.end() for found in ESCAPE.finditer(text))
+        assert not any(found.start() < place < found.end() for found in TERMINAL_ESCAPE.finditer(text))
 
 
 def test_a_preview_cuts_no_escape_sequence(store):
     for extra in range(12):
         [shown] = store.fit([Text("x" * extra + (RED + "y") * 3_000 + "z" * extra)], 1_000, "Bash", "c1")
         for part in (shown.head, shown.tail):
-            assert "\x1b" not in ESCAPE.sub("", part)
+            assert "\x1b" not in TERMINAL_ESCAPE.sub("", part)
             assert not re.search(r"^(\[?\d*m)", part)
 
 
@@ -233,7 +233,7 @@ def test_a_session_name_cannot_leave_the_results_folder(tmp_path):
 def test_two_hundred_megabytes_cost_little_extra_memory(tmp_path):
     script = (
         "import resource, sys\nfrom pathlib import Path\nfrom pegboard.calls import Text\n"
-        "from pegboard.host.results import ResultsStore\n"
+        "from pegboard.execution.results import ResultsStore\n"
         "store, text = ResultsStore(Path(sys.argv[1])), Text('abcd\\n' * 40_000_000)\n"
         "before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
         "[shown] = store.fit([text], 30_000, 'Bash', 'c1')\n"

@@ -6,6 +6,7 @@ import os
 import threading
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from pegboard import Call, Change, Context, Deny, Event, Output, Result, ToolError, hookimpl
-from pegboard.execution.scheduler import Limits, Turn, run_calls
+from pegboard.execution.turn import Limits, Turn, run_calls
 
 from .broken_schedulers import BROKEN
 from .scheduling import (
@@ -193,8 +194,8 @@ def limited(**limits: float) -> dict[str, Any]:
     ("limits", "words"),
     [
         ({"timeout": 0.03}, "Hang timed out after 0.03 s."),
-        ({"idle_timeout": 0.03}, "Hang was stopped after 0.03 s without a sign of life."),
-        ({"timeout": 30, "idle_timeout": 0.03}, "Hang was stopped after 0.03 s without a sign of life."),
+        ({"idle_timeout": 0.03}, "Hang was stopped after 0.03 s without progress."),
+        ({"timeout": 30, "idle_timeout": 0.03}, "Hang was stopped after 0.03 s without progress."),
     ],
 )
 async def test_a_call_that_takes_too_long_is_stopped(limits: dict[str, float], words: str) -> None:
@@ -223,7 +224,12 @@ async def test_progress_is_told_and_resets_the_idle_timer(make: Any) -> None:
     board = a_board(make("Slow", awaiting if make is acting else threaded), plugins=(watching,))
     results, _ = await run_calls(board, calls("Slow"), HERE, **limited(idle_timeout=0.3))
     assert [result.text for result in results] == ["alive"]
-    assert watching.of("call_progress")[1] == {"id": "0", "message": "beat 1", "data": {"percent": 1}}
+    assert watching.of("call_progress")[1] == {
+        "id": "0",
+        "message": "beat 1",
+        "data": {"percent": 1},
+        "session": "",
+    }
 
 
 async def test_a_stopped_thread_ends_at_its_next_sign_of_life() -> None:
@@ -342,7 +348,7 @@ async def test_an_unknown_tool_gets_its_answer_in_its_place() -> None:
 
 async def test_a_change_that_cannot_be_applied_is_a_bug_of_its_tool() -> None:
     board = a_board(acting("Odd", lambda _: Output("", change=Change(mode="whatever"))))
-    results, ctx = await run_calls(board, calls("Odd"), HERE)
+    results, ctx = await run_calls(board, calls("Odd"), replace(HERE, policy=board))
     assert (results[0].code, ctx) == ("internal", HERE)
 
 
@@ -351,7 +357,7 @@ async def test_leaving_early_cancels_what_is_unfinished() -> None:
         async with Turn(HERE, a_board(acting("Hang", forever))) as turn:
             turn.add(Call("1", "Hang"))
             await anyio.wait_all_tasks_blocked()
-    assert await texts(turn) == ["Hang was cancelled because the turn was left."]
+    assert await texts(turn) == ["Hang was cancelled because the turn was ended."]
 
 
 async def test_an_exception_of_the_caller_leaves_the_turn_as_it_was_raised() -> None:

@@ -14,8 +14,8 @@ from anyio.lowlevel import checkpoint
 
 from pegboard import Allow, Ask, Before, Call, Change, Context, Event, Facts, Input, Output, ToolError, hookimpl, tool
 from pegboard.context import Services
-from pegboard.execution.scheduler import Limits, Turn, run_calls
-from pegboard.execution.threads import Strays
+from pegboard.execution.threads import AbandonedThreads
+from pegboard.execution.turn import Limits, Turn, run_calls
 
 from .scheduling import Nothing, Permissive, a_board, acting, blocking, calls
 
@@ -310,7 +310,7 @@ async def test_trap_8_the_next_change_waits_for_an_abandoned_writer() -> None:
 
 
 async def test_trap_8_a_writer_that_goes_on_for_too_long_is_told_of_even_in_the_next_turn() -> None:
-    go_on, log, files, watching, strays = threading.Event(), [], Files(), Watching(), Strays()
+    go_on, log, files, watching, abandoned = threading.Event(), [], Files(), Watching(), AbandonedThreads()
     board = a_board(
         a_writer(go_on, log), acting("Change", lambda _: log.append("change"), **PLAIN), plugins=(watching,)
     )
@@ -318,13 +318,13 @@ async def test_trap_8_a_writer_that_goes_on_for_too_long_is_told_of_even_in_the_
     try:
         with anyio.fail_after(10):
             limits = {"limits": lambda tool: Limits(timeout=0.05)}
-            await run_calls(board, calls("Scribble"), ctx, strays=strays, **limits)
-            results, _ = await run_calls(board, calls("Change", "Change"), ctx, strays=strays, patience=0.05)
+            await run_calls(board, calls("Scribble"), ctx, abandoned=abandoned, **limits)
+            results, _ = await run_calls(board, calls("Change", "Change"), ctx, abandoned=abandoned, patience=0.05)
         assert log == ["write begins", "change", "change"]
     finally:
         go_on.set()
     assert results[0].notes == (
-        "Scribble was stopped earlier but is still at work: it may change things during this call.",
+        "Scribble was stopped earlier but is still running: it may change things during this call.",
     )
     assert results[1].notes == ()
     assert files.forgotten == [Path("/notes")]

@@ -4,6 +4,7 @@ import keyword
 import re
 import sys
 
+KIND = "{{ cookiecutter.kind }}"
 TOOL = "{{ cookiecutter.__tool }}"
 MODULE = "{{ cookiecutter.__module }}"
 FILE = "{{ cookiecutter.__file }}"
@@ -12,22 +13,27 @@ DISTRIBUTION = "{{ cookiecutter.distribution }}"
 DESCRIPTION = """{{ cookiecutter.description|replace('"', "'")|replace('\\', '/') }}"""
 GIVEN = """{{ cookiecutter.description|replace('\\', '\\\\')|replace('"', '\\"') }}"""
 
+FAMILIES = {"policy": "policy", "provider": "providers"}
+WITHOUT_TOOLS = ("policy", "providers", "support")
+
 
 def problems():
     """What is wrong, a sentence each."""
     if not re.fullmatch(r"[A-Za-z][A-Za-z0-9]{1,63}", TOOL):
-        yield f"{TOOL!r} is no name for a tool. Use words of letters and digits, such as Word Count."
-    elif TOOL in reserved():
+        yield f"{TOOL!r} is no name for a {KIND}. Use words of letters and digits, such as Word Count."
+    elif KIND == "tool" and TOOL in reserved():
         yield f"{TOOL} is the name of one of Pegboard's own tools. Choose another."
     if not is_importable(FILE):
-        yield f"{FILE!r} is no name for a file of Python code. Choose another name for the tool."
+        yield f"{FILE!r} is no name for a file of Python code. Choose another name for the {KIND}."
     if not re.fullmatch(r"[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?", DISTRIBUTION):
         yield f"{DISTRIBUTION!r} is no name for a distribution. Use letters, digits, - and ., such as acme-word-count."
     elif re.match(r"pegboard([._-]|$)", DISTRIBUTION.lower()):
         yield f"{DISTRIBUTION} looks like one of Pegboard's own. Start it with your own name, such as acme-word-count."
     elif not is_importable(MODULE) or MODULE in sys.stdlib_module_names:
         yield f"The distribution {DISTRIBUTION} would have the module {MODULE!r}, which cannot be imported."
-    if FAMILY in ("providers", "policy"):
+    if KIND in FAMILIES and FAMILY != FAMILIES[KIND]:
+        yield f"A {KIND} belongs to the family {FAMILIES[KIND]}, not to {FAMILY}. Leave out --family."
+    elif KIND == "tool" and FAMILY in WITHOUT_TOOLS:
         yield f"The family {FAMILY} holds no tools. Choose another, such as text."
     elif not re.fullmatch(r"[a-z][a-z0-9_-]*", FAMILY):
         yield f"{FAMILY!r} is no name for a family. Use small letters, digits, - and _, such as text."

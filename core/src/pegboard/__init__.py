@@ -25,83 +25,69 @@ Run one::
     board = Board.load()
     result = await board.dispatch(Call("1", "WordCount", {"file_path": "README.md"}))
 
+This is what plugins are written against. Four modules beside it are public too: `pegboard.settings`,
+`pegboard.permission`, `pegboard.wording`, and `pegboard.hosting` for programs that build on a board.
 Names load on first use, so that `import pegboard` costs next to nothing.
 """
 
 TYPE_CHECKING = False
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # Packed: one name in each line is three pages.
+    # fmt: off
+    # isort: off
     from pegboard.board import Board as Board
-    from pegboard.calls import Allow as Allow
-    from pegboard.calls import Ask as Ask
-    from pegboard.calls import Block as Block
-    from pegboard.calls import Call as Call
-    from pegboard.calls import Decision as Decision
-    from pegboard.calls import Deny as Deny
-    from pegboard.calls import Document as Document
-    from pegboard.calls import Image as Image
-    from pegboard.calls import Result as Result
-    from pegboard.calls import Text as Text
-    from pegboard.context import Agent as Agent
-    from pegboard.context import Change as Change
-    from pegboard.context import Context as Context
-    from pegboard.contract import API as API
-    from pegboard.contract import Facts as Facts
-    from pegboard.contract import Output as Output
-    from pegboard.contract import Part as Part
-    from pegboard.contract import Tool as Tool
-    from pegboard.contract import tool as tool
-    from pegboard.errors import DefinitionError as DefinitionError
-    from pegboard.errors import PegboardError as PegboardError
-    from pegboard.errors import PluginError as PluginError
-    from pegboard.errors import PolicyError as PolicyError
-    from pegboard.errors import ProviderError as ProviderError
-    from pegboard.errors import SettingsError as SettingsError
-    from pegboard.errors import ToolError as ToolError
-    from pegboard.extensions import After as After
-    from pegboard.extensions import AgentDefinition as AgentDefinition
-    from pegboard.extensions import Answer as Answer
-    from pegboard.extensions import Before as Before
-    from pegboard.extensions import Event as Event
-    from pegboard.extensions import Profile as Profile
-    from pegboard.extensions import Prompted as Prompted
-    from pegboard.extensions import Provider as Provider
-    from pegboard.extensions import Question as Question
-    from pegboard.extensions import ToolSource as ToolSource
+    from pegboard.calls import (
+        JSON as JSON, Allow as Allow, Ask as Ask, Block as Block, Call as Call, Decision as Decision, Deny as Deny,
+        Document as Document, Image as Image, Result as Result, Text as Text, strictest as strictest,
+    )
+    from pegboard.context import (
+        Agent as Agent, Change as Change, Context as Context, Progress as Progress, Services as Services,
+    )
+    from pegboard.contract import API as API, Facts as Facts, Output as Output, Part as Part, Tool as Tool
+    from pegboard.errors import (
+        DefinitionError as DefinitionError, PegboardError as PegboardError, PluginError as PluginError,
+        PolicyError as PolicyError, ProviderError as ProviderError, SettingsError as SettingsError,
+        ToolError as ToolError,
+    )
+    from pegboard.execution.previews import TERMINAL_ESCAPE as TERMINAL_ESCAPE
+    from pegboard.execution.turn import Turn as Turn
+    from pegboard.extensions import (
+        After as After, Answer as Answer, Before as Before, Event as Event,
+        Fine as Fine, Mode as Mode, Profile as Profile, Question as Question,
+        ToolInfo as ToolInfo, ToolSource as ToolSource,
+    )
+    from pegboard.function_tool import tool as tool
     from pegboard.hookspecs import hookimpl as hookimpl
-    from pegboard.inputs import Input as Input
-    from pegboard.services import ProcessSpec as ProcessSpec
+    from pegboard.inputs import Input as Input, canonical as canonical
+    from pegboard.json_values import jsonable as jsonable
+    from pegboard.paths import ResolvedPath as ResolvedPath, resolve_path as resolve_path
+    from pegboard.pool.external import ExternalTool as ExternalTool
+    from pegboard.services import Model as Model, ProcessSpec as ProcessSpec
+    from pegboard.settings.layers import Notice as Notice, Settings as Settings
+    from pegboard.wire import content_block as content_block, tool_result as tool_result
+    # isort: on
+    # fmt: on
 
-_HOME = {
-    "Board": "board",
-    **dict.fromkeys(
-        ("Allow", "Ask", "Block", "Call", "Decision", "Deny", "Document", "Image", "Result", "Text"), "calls"
-    ),
-    **dict.fromkeys(("Agent", "Change", "Context"), "context"),
-    **dict.fromkeys(("API", "Facts", "Output", "Part", "Tool", "tool"), "contract"),
-    **dict.fromkeys(
-        (
-            "DefinitionError",
-            "PegboardError",
-            "PluginError",
-            "PolicyError",
-            "ProviderError",
-            "SettingsError",
-            "ToolError",
-        ),
-        "errors",
-    ),
-    **dict.fromkeys(
-        (
-            *("After", "AgentDefinition", "Answer", "Before", "Event", "Profile", "Prompted", "Provider", "Question"),
-            "ToolSource",
-        ),
-        "extensions",
-    ),
-    "hookimpl": "hookspecs",
-    "Input": "inputs",
-    "ProcessSpec": "services",
+_NAMES = {
+    "board": "Board",
+    "calls": "Allow Ask Block Call Decision Deny Document Image JSON Result Text strictest",
+    "context": "Agent Change Context Progress Services",
+    "contract": "API Facts Output Part Tool",
+    "errors": "DefinitionError PegboardError PluginError PolicyError ProviderError SettingsError ToolError",
+    "execution.previews": "TERMINAL_ESCAPE",
+    "execution.turn": "Turn",
+    "extensions": "After Answer Before Event Fine Mode Profile Question ToolInfo ToolSource",
+    "function_tool": "tool",
+    "hookspecs": "hookimpl",
+    "inputs": "Input canonical",
+    "json_values": "jsonable",
+    "paths": "ResolvedPath resolve_path",
+    "pool.external": "ExternalTool",
+    "services": "Model ProcessSpec",
+    "settings.layers": "Notice Settings",
+    "wire": "content_block tool_result",
 }
+_HOME = {name: module for module, names in _NAMES.items() for name in names.split()}
 
 __all__ = sorted(_HOME)  # pyright: ignore[reportUnsupportedDunderAll]
 

@@ -6,15 +6,16 @@ import os
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
 
-from pegboard.agents import Agents
-from pegboard.calls import JSON, Result
+from pegboard.calls import JSON, Decision, Result
 from pegboard.errors import ToolError
-from pegboard.services import Background, Files, Model, Processes
 from pegboard.settings.layers import Settings
 
-MODES = ("default", "acceptEdits", "plan", "auto", "dontAsk", "bypassPermissions")
+if TYPE_CHECKING:
+    from pegboard.services import Model
+    from pegboard_files import Files
+    from pegboard_processes import Background, Processes
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,11 +54,34 @@ class Services:
     processes: Processes | None = None
     background: Background | None = None
     model: Model | None = None
-    agents: Agents | None = None
+    others: Mapping[str, object] = field(default_factory=dict)
+    """Services of third parties, by name."""
 
+    @classmethod
+    def of(cls, offered: Mapping[str, Any]) -> Services:
+        """The services under their names."""
+        known = {name: offered[name] for name in offered if name in KNOWN_SERVICES}
+        return cls(**known, others={name: offered[name] for name in offered if name not in KNOWN_SERVICES})
+
+
+KNOWN_SERVICES = ("files", "processes", "background", "model")
+"""Services with an attribute of their own in a context; all others are reached with `ctx.service(name)`."""
 
 Service = TypeVar("Service")
-Gate: TypeAlias = "Callable[[str, JSON, Context], Awaitable[Result]]"
+Gate: TypeAlias = Callable[[str, JSON, "Context"], Awaitable[Result]]
+PathFilter: TypeAlias = Callable[[str], bool]
+
+
+class Policy(Protocol):
+    """What a context asks of its board."""
+
+    def has_mode(self, name: str) -> bool:
+        """Whether this is a permission mode."""
+        ...
+
+    def path_filter(self, tool: Any, root: str, ctx: Context) -> PathFilter | None:
+        """Which files a permitted search may show."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,8 +99,14 @@ class Context:
     services: Services = field(default_factory=Services, repr=False)
     on_progress: Callable[[Progress], None] | None = field(default=None, repr=False)
     gate: Gate | None = field(default=None, repr=False)
-    judged: Mapping[str, bool] | None = field(default=None, repr=False)
-    """The real paths that the decision on this call was about, and whether each may be changed. See host/beneath.py."""
+    policy: Policy | None = field(default=None, repr=False, compare=False)
+    """What the board decides for its calls; None in a context that no board has made."""
+    approved_paths: Mapping[str, bool] | None = field(default=None, repr=False)
+    """The real paths that the decision on this call was about, and whether each may be changed."""
+    decision: Decision | None = field(default=None, repr=False)
+    """Why this call runs: a tool may hold itself to what it was allowed for. None where nobody judged the call."""
+    call_id: str = ""
+    """The id of the call that this context was made for; empty outside of a call."""
 
     def resolve(self, path: str | os.PathLike[str]) -> Path:
         """The absolute path that is meant: `~` expanded, a relative path taken from the working directory.
@@ -88,8 +118,8 @@ class Context:
             text = os.path.expanduser(text)
         return self.cwd / text
 
-    def reporting_to(self, listener: Callable[[Progress], None]) -> Context:
-        """The same context for a watched call. Written out because `replace` takes three times as long."""
+    def for_call(self, call_id: str, on_progress: Callable[[Progress], None] | None) -> Context:
+        """The same context for one call. Written out because `replace` takes three times as long."""
         return Context(
             self.cwd,
             self.settings,
@@ -99,9 +129,31 @@ class Context:
             self.roots,
             self.loaded_tools,
             self.services,
-            listener,
+            on_progress,
             self.gate,
-            self.judged,
+            self.policy,
+            self.approved_paths,
+            self.decision,
+            call_id,
+        )
+
+    def permitted(self, decision: Decision, paths: Mapping[str, bool] | None) -> Context:
+        """The same context once the call is allowed, and with it these real paths."""
+        return Context(
+            self.cwd,
+            self.settings,
+            self.mode,
+            self.agent,
+            self.session_id,
+            self.roots,
+            self.loaded_tools,
+            self.services,
+            self.on_progress,
+            self.gate,
+            self.policy,
+            paths,
+            decision,
+            self.call_id,
         )
 
     def report(self, message: str, **data: Any) -> None:
@@ -115,18 +167,30 @@ class Context:
             raise ToolError("This host does not let a tool call another tool.", code="unsupported")
         return await self.gate(name, input, self)
 
+    def path_filter(self, tool: Any, root: str | os.PathLike[str]) -> PathFilter | None:
+        """Which files a permitted search of `root` may show: a test of absolute paths, or None for all.
+
+        For tools that meet thousands of files in one call. Rules withhold here what a call of its own would not get.
+        """
+        return self.policy.path_filter(tool, os.fspath(root), self) if self.policy else None
+
     def after(self, change: Change | None) -> Context:
         """The context that the next call sees."""
         if change is None:
             return self
-        if change.mode is not None and change.mode not in MODES:
-            raise ValueError(f"{change.mode!r} is not a permission mode. Use one of {', '.join(MODES)}.")
+        if change.mode is not None and self.policy is not None and not self.policy.has_mode(change.mode):
+            raise ValueError(f"{change.mode!r} is not a permission mode.")
         return replace(
             self,
             cwd=change.cwd or self.cwd,
             mode=change.mode or self.mode,
             loaded_tools=self.loaded_tools.union(change.loaded_tools),
         )
+
+    def service(self, name: str) -> Any:
+        """A service that a plugin or the application brings under this name; a `ToolError` where there is none."""
+        found = getattr(self.services, name) if name in KNOWN_SERVICES else self.services.others.get(name)
+        return _present(found, name)
 
     @property
     def files(self) -> Files:
@@ -148,13 +212,8 @@ class Context:
         """Small questions to a model."""
         return _present(self.services.model, "a model")
 
-    @property
-    def agents(self) -> Agents:
-        """Sub-agents of this conversation."""
-        return _present(self.services.agents, "sub-agents")
-
 
 def _present(service: Service | None, what: str) -> Service:
     if service is None:
-        raise ToolError(f"This host offers no {what} to tools.", code="unsupported")
+        raise ToolError(f"This host does not provide {what} to tools.", code="unsupported")
     return service

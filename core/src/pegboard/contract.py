@@ -1,4 +1,4 @@
-"""What a tool is: one runtime type, and two ways to write one."""
+"""What a tool is: one runtime type. A subclass of it is one way to write a tool, `@tool()` the other."""
 
 from __future__ import annotations
 
@@ -6,18 +6,19 @@ import inspect
 import re
 import typing
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from collections.abc import Awaitable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Generic, Literal, Protocol, TypeAlias, TypedDict, overload
+from typing import Any, Generic, Literal, TypeAlias
 
-from typing_extensions import TypeVar, Unpack
+from typing_extensions import TypeVar
 
 from pegboard.calls import Block, Decision, Document, Image, Text
 from pegboard.context import Change, Context
 from pegboard.inputs import Input, canonical, paths_of
-from pegboard.jsonable import json_text
+from pegboard.json_values import json_text
+from pegboard.paths import ResolvedPath
 from pegboard.schemas import schema_of
 from pegboard.wording import shown
 
@@ -25,6 +26,9 @@ API = (1, 0)
 """The version of this contract. A plugin fits if it was written for the same major and no higher minor version."""
 
 NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
+
+RuleSubject: TypeAlias = Literal["", "command", "path", "host", "name", "parameter"]
+Capability: TypeAlias = Literal["", "read", "edit"]
 
 I = TypeVar("I", bound=Input)  # noqa: E741 - I and O are the input and output of a tool throughout
 O = TypeVar("O")  # noqa: E741
@@ -56,6 +60,10 @@ class Facts:
     hosts: tuple[str, ...] = ()
     parts: tuple[Part, ...] = ()
     reason: str = ""
+    confinement: str = ""
+    """What holds the call to reading while it runs, as a sentence; empty where nothing does."""
+    paths: tuple[ResolvedPath, ...] = field(default=(), repr=False, compare=False)
+    """All of these paths, resolved once by the board before anybody decides; what a tool puts here is not used."""
 
     @property
     def level(self) -> Literal["read-only", "mutating", "dangerous"]:
@@ -94,6 +102,8 @@ class Tool(ABC, Generic[I, O]):
     interrupt_behavior: Literal["cancel", "block"] = "cancel"
     cascades: bool = False
     """Whether a failure cancels the calls after it in the same turn."""
+    subagents: bool = True
+    """Whether sub-agents may have it. A tool that speaks for the person, or changes the session itself, says False."""
     read_only: bool = False
     concurrency_safe: bool = False
     open_world: bool = True
@@ -101,6 +111,13 @@ class Tool(ABC, Generic[I, O]):
     requires_binaries: tuple[str, ...] = ()
     platforms: tuple[str, ...] = ()
     """Values of `sys.platform` on which the tool works; empty means all."""
+    rule_subject: RuleSubject = ""
+    """What stands in the parentheses of a permission rule for this tool: a `command`, a `path`, a `host` (written
+    `domain:example.com`), a `name`, or a `parameter` and its value only. Unsaid, every reading that fits counts."""
+    rule_parameter: str = ""
+    """The input that holds the subject, such as `command`; unsaid, the first text of the input."""
+    capability: Capability = ""
+    """`read` or `edit`, when the path rules for reading or editing govern the tool and it has none of its own."""
     input: type[I]
     output: Any = str
 
@@ -143,7 +160,10 @@ class Tool(ABC, Generic[I, O]):
         return seen
 
     def check_permission(self, args: I, ctx: Context, /) -> Decision | None | Awaitable[Decision | None]:
-        """The tool's own opinion on a call; None leaves it to rules and modes."""
+        """The tool's own opinion on a call; None leaves it to rules and modes.
+
+        An ask is put to a person each time: no allow rule of a user lifts it, so ask only where nothing else will do.
+        """
         return None
 
     def content(self, value: O, /) -> str | Block | Sequence[Block]:
@@ -217,120 +237,3 @@ class Tool(ABC, Generic[I, O]):
 
     def __repr__(self) -> str:
         return f"<tool {self.name}>"
-
-
-FactsOf: TypeAlias = Callable[[I, Context], Facts | Awaitable[Facts]]
-PermissionOf: TypeAlias = Callable[[I, Context], Decision | None | Awaitable[Decision | None]]
-
-
-class _FunctionTool(Tool[I, O]):
-    """What @tool makes."""
-
-    def __init__(
-        self,
-        act: Callable[[I, Context], Any],
-        facts: FactsOf[I] | None,
-        permission: PermissionOf[I] | None,
-        options: Mapping[str, Any],
-    ) -> None:
-        first, returns = _annotations(act)
-        self.name = act.__name__
-        self.prompt = inspect.cleandoc(act.__doc__ or "")
-        self.input, self.output = first, returns
-        self.__wrapped__, self._facts, self._permission = act, facts, permission
-        self.is_async = inspect.iscoroutinefunction(act)
-        for option, value in options.items():
-            setattr(self, option, value)
-
-    def call(self, args: I, ctx: Context, /) -> Any:
-        return self.__wrapped__(args, ctx)
-
-    def facts(self, args: I, ctx: Context, /) -> Facts | Awaitable[Facts]:
-        return self._facts(args, ctx) if self._facts else super().facts(args, ctx)
-
-    def check_permission(self, args: I, ctx: Context, /) -> Decision | None | Awaitable[Decision | None]:
-        return self._permission(args, ctx) if self._permission else None
-
-
-def _annotations(act: Callable[..., Any]) -> tuple[Any, Any]:
-    """The input and output types of a function that is to become a tool; what is wrong with it is said at once."""
-    parameters = list(inspect.signature(act).parameters)
-    hints = typing.get_type_hints(act)
-    if len(parameters) != 2:
-        raise TypeError(
-            f"{act.__name__} must take two parameters, the input and the context: (args: MyInput, ctx: Context)."
-        )
-    given = hints.get(parameters[0])
-    if not (isinstance(given, type) and issubclass(given, Input)):
-        raise TypeError(f"{act.__name__}: annotate {parameters[0]!r} with a subclass of pegboard.Input, got {given!r}.")
-    if "return" not in hints:
-        raise TypeError(f"{act.__name__}: annotate what it returns; the annotation is the tool's output type.")
-    returns = hints["return"]
-    if typing.get_origin(returns) is Output:
-        returns = typing.get_args(returns)[0]
-    return given, returns
-
-
-class Options(TypedDict, total=False):
-    """What `@tool(...)` takes besides functions of the input; the meaning of each is in `Tool`."""
-
-    name: str
-    aliases: tuple[str, ...]
-    search_hint: str
-    guidance: str
-    max_result_chars: int | None
-    interrupt_behavior: Literal["cancel", "block"]
-    cascades: bool
-    read_only: bool
-    concurrency_safe: bool
-    open_world: bool
-    destructive: bool
-    requires_binaries: tuple[str, ...]
-    platforms: tuple[str, ...]
-
-
-class _Make(Protocol):
-    """`@tool(...)` with constants only: any input will do."""
-
-    @overload
-    def __call__(self, act: Callable[[I, Context], Coroutine[Any, Any, Output[O]]], /) -> Tool[I, O]: ...
-    @overload
-    def __call__(self, act: Callable[[I, Context], Coroutine[Any, Any, O]], /) -> Tool[I, O]: ...
-    @overload
-    def __call__(self, act: Callable[[I, Context], Output[O]], /) -> Tool[I, O]: ...
-    @overload
-    def __call__(self, act: Callable[[I, Context], O], /) -> Tool[I, O]: ...
-
-
-class _MakeFor(Protocol[I]):
-    """`@tool(...)` with at least one function of the input: the act must take that very input."""
-
-    @overload
-    def __call__(self, act: Callable[[I, Context], Coroutine[Any, Any, Output[O]]], /) -> Tool[I, O]: ...
-    @overload
-    def __call__(self, act: Callable[[I, Context], Coroutine[Any, Any, O]], /) -> Tool[I, O]: ...
-    @overload
-    def __call__(self, act: Callable[[I, Context], Output[O]], /) -> Tool[I, O]: ...
-    @overload
-    def __call__(self, act: Callable[[I, Context], O], /) -> Tool[I, O]: ...
-
-
-@overload
-def tool(**options: Unpack[Options]) -> _Make: ...
-@overload
-def tool(
-    *, facts: FactsOf[I], permission: PermissionOf[I] | None = None, **options: Unpack[Options]
-) -> _MakeFor[I]: ...
-@overload
-def tool(*, permission: PermissionOf[I], **options: Unpack[Options]) -> _MakeFor[I]: ...
-def tool(act: Any = None, /, *, facts: Any = None, permission: Any = None, **options: Any) -> Any:
-    """Turn a function into a tool: its annotations are the contract, its docstring is what the model reads."""
-    if act is not None:
-        raise TypeError("Write @tool() with parentheses: what a tool may do is said inside them.")
-    if unknown := set(options) - set(Options.__annotations__):
-        raise TypeError(f"@tool() has no option {sorted(unknown)[0]!r}.")
-
-    def make(act: Callable[[Any, Context], Any]) -> Tool[Any, Any]:
-        return _FunctionTool(act, facts, permission, options)
-
-    return make

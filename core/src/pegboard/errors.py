@@ -22,14 +22,15 @@ CODES = {
     "not_found": "Look for the right name or path first.",
     "permission_denied": "Go on without it, or ask the user.",
     "stale": "Read the file again before changing it.",
-    "ambiguous": "Give more context so that only one place fits.",
+    "ambiguous": "Give more context so that there is only one match.",
     "no_match": "Check the text you are looking for; it must match exactly.",
     "timeout": "Try something smaller, or allow more time.",
     "cancelled": "Do not repeat it unless the user asks.",
     "too_large": "Ask for a smaller part.",
     "unsupported": "Use another tool for this.",
-    "failed": "Read what it said before you try again.",
-    "internal": "This is a bug in the tool, not in your call. Go on another way.",
+    "failed": "Read its output before you try again.",
+    "lost": "It may have run anyway. Check what it has done before you repeat it.",
+    "internal": "This is a bug in the tool, not in your call. Try another way.",
 }
 """Each kind of failure that a model may see, with its one-line remedy."""
 

@@ -1,14 +1,16 @@
-"""What a plugin may bring besides tools: sources of tools, providers, agents; and what its hooks hand back."""
+"""What a plugin may bring besides tools: sources of tools and modes; and what its hooks hand back."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from functools import cached_property
+from typing import Any, Protocol, TypeAlias
 
-from pegboard.agents import AgentDefinition as AgentDefinition
 from pegboard.calls import JSON, Call, Decision
-from pegboard.contract import Tool
+from pegboard.context import Context
+from pegboard.contract import Facts, Tool
+from pegboard.errors import SettingsError
 from pegboard.inputs import Input
 
 
@@ -27,18 +29,44 @@ class ToolSource(Protocol):
         ...
 
 
-class Provider(Protocol):
-    """A model behind a wire. Requests and events are plain dicts in the shape of the Messages API.
-
-    Two attributes are looked for and may be missing: `prices`, in the shape of the setting of that name, which beats
-    it; and `for_agent(name, kind)`, the provider that a sub-agent asks.
-    """
+@dataclass(frozen=True, slots=True)
+class ToolInfo:
+    """What a tool declares about permission rules; the meaning of each is in `Tool`. The tool need not be imported."""
 
     name: str
+    aliases: tuple[str, ...] = ()
+    rule_subject: str = ""
+    rule_parameter: str = ""
+    capability: str = ""
+    known: bool = True
+    """False for a tool that is absent, of which only the name is known."""
 
-    def stream(self, request: JSON) -> AsyncGenerator[JSON, None]:
-        """The events of one answer, in order. What goes wrong is a `ProviderError`; asking again is not its job."""
-        ...
+
+ModeOpinion: TypeAlias = Callable[[Tool[Any, Any], Facts, Context], Decision | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Mode:
+    """A permission mode. Rules that deny or ask hold in every mode; a mode has a say in what is left."""
+
+    name: str
+    decide: ModeOpinion | None = None
+    """What the mode thinks of a call, from its facts with resolved paths. None leaves the call to the default."""
+    width: int = 0
+    """How much the mode lets run: `plan` is -1, `default` 0. A sub-agent's mode is never wider than its parent's."""
+    aliases: tuple[str, ...] = ()
+    lifts_asks: bool = False
+    """Whether an ask of a tool or plugin is not put to a person, unless only a person may answer it."""
+    classifies: bool = False
+    """Whether `classify_call` hooks are asked about a call that nobody has an opinion on."""
+    asks: bool = True
+    """False for a mode that puts no question: what would ask is denied."""
+    switch: str = ""
+    """A setting that switches the mode off with the value `disable`."""
+    from_repository: bool = True
+    """Whether the settings of a trusted repository may choose it as the default."""
+    as_root: bool = True
+    """Whether root may start in it outside a sandbox."""
 
 
 class Fine(str):
@@ -86,32 +114,40 @@ class Answer:
     stop: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Prompted:
-    """What a `submit_prompt` hook wants: that the model never sees the prompt (`block`), or more for it to read."""
-
-    block: str = ""
-    """Why the prompt is not taken, for the person who wrote it."""
-    context: str = ""
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Question:
     """A call that somebody has to approve, as it will run."""
 
     call: Call
     decision: Decision
     description: str
+    """What the tool says about the call in words: its `describe()`."""
     input: JSON = field(default_factory=dict)
-    preview: str | None = None
     tool: Tool[Any, Any] | None = field(default=None, repr=False)
     args: Input | None = field(default=None, repr=False)
     digest: str = ""
     """The hash of `input`. An approval holds for this input only: the call does not run with another."""
-    rules: tuple[str, ...] = ()
-    """Rules that would allow this very call and nothing more; empty where none would help."""
     agent: str = ""
     """The sub-agent that wants it, in words; empty for the main agent."""
+    make_preview: Callable[[], str | None] = field(default=lambda: None, repr=False, compare=False)
+    make_rules: Callable[[], tuple[str, ...]] = field(default=tuple, repr=False, compare=False)
+    keeper: Callable[[tuple[str, ...]], str] | None = field(default=None, repr=False, compare=False)
+
+    @cached_property
+    def preview(self) -> str | None:
+        """What the call would change, such as a diff. Made when it is first looked at, as with nobody there none is."""
+        return self.make_preview()
+
+    @cached_property
+    def rules(self) -> tuple[str, ...]:
+        """Rules that would allow this very call and nothing more; empty where none would help."""
+        return self.make_rules()
+
+    def keep_rules(self) -> str:
+        """Keep `rules` for the future, and say where. Raises `SettingsError` where they cannot be kept."""
+        if self.keeper is None:
+            raise SettingsError("No plugin can save rules.", source="rules")
+        return self.keeper(self.rules)
 
 
 @dataclass(frozen=True, slots=True)

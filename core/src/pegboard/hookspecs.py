@@ -1,9 +1,9 @@
-"""Every hook, in the order in which they fire.
+"""Every hook of the core, in the order in which they fire. Other distributions may specify further ones.
 
 A plugin is a module with functions marked `@hookimpl`. Each takes any of the parameters listed here, by name, and may
-leave out the rest. Hooks that may await can be written as `def` or `async def`; all others must be `def`. There are no
-hook wrappers: to surround execution, implement `wrap_execute`. Among plugins the order is
-(priority, distribution, entry name); give `@hookimpl(priority=-10)` to come earlier.
+leave out the rest. A hook that is specified with `async def` may await: implementations can be `def` or `async def`;
+those of all others must be `def`. There are no hook wrappers: to surround execution, implement `wrap_execute`. Among
+plugins the order is (priority, distribution, entry name); give `@hookimpl(priority=-10)` to come earlier.
 """
 # mypy: disable-error-code="empty-body"
 # pyright: reportReturnType=false
@@ -11,35 +11,27 @@ hook wrappers: to surround execution, implement `wrap_execute`. Among plugins th
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from pathlib import Path
-from typing import Any, TypeAlias, TypeVar, overload
+from inspect import iscoroutinefunction
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, overload
 
 import pluggy
 
 from pegboard.calls import Block, Call, Decision, Result
 from pegboard.context import Context
-from pegboard.contract import Tool
-from pegboard.extensions import (
-    After,
-    AgentDefinition,
-    Answer,
-    Before,
-    Event,
-    Profile,
-    Prompted,
-    Provider,
-    Question,
-    ToolSource,
-)
+from pegboard.contract import Facts, Tool
+from pegboard.extensions import After, Answer, Before, Event, Mode, Profile, Question, ToolInfo, ToolSource
 from pegboard.inputs import Input
 from pegboard.services import ProcessSpec
-from pegboard.settings.layers import Settings
+from pegboard.settings.layers import Notice, Settings
+
+if TYPE_CHECKING:
+    from pegboard.records import HookRecord
 
 AnyTool: TypeAlias = Tool[Any, Any]
+Opinions: TypeAlias = Decision | Sequence[Decision] | None
 Execute: TypeAlias = Callable[[Any, Context], Awaitable[Any]]
 F = TypeVar("F", bound=Callable[..., Any])
 
-_spec = pluggy.HookspecMarker("pegboard")
 _impl = pluggy.HookimplMarker("pegboard")
 
 
@@ -58,9 +50,8 @@ def hookimpl(function: Any = None, /, *, priority: int = 0, **options: Any) -> A
 
 
 class Hooks:
-    """The hook specifications. The class is never instantiated; pluggy reads it."""
+    """The hooks of the core. The class is never instantiated: it is read."""
 
-    @_spec
     def register_tools(self) -> Sequence[AnyTool]:
         """Bring tools.
 
@@ -75,54 +66,71 @@ class Hooks:
                 return [WordCount]
         """
 
-    @_spec
-    def register_providers(self, settings: Settings) -> Sequence[Provider]:
-        """Bring models.
+    def register_services(self, settings: Settings, env: Mapping[str, str]) -> Mapping[str, object]:
+        """Bring services that tools reach through their context.
 
-        Called when a session looks for its provider. Answers are collected by provider name. May not await.
-
-        :param settings: the effective settings.
-
-        Example::
-
-            @hookimpl
-            def register_providers():
-                return [Echo()]
-        """
-
-    @_spec
-    def register_agents(self) -> Sequence[AgentDefinition]:
-        """Bring kinds of sub-agents.
-
-        Called once, at assembly. Answers are collected by agent name. May not await.
-
-        Example::
-
-            @hookimpl
-            def register_agents():
-                return [AgentDefinition("reviewer", "Reads a change and says what is wrong with it.")]
-        """
-
-    @_spec
-    def find_agents(
-        self, settings: Settings, registered: Mapping[str, AgentDefinition]
-    ) -> Mapping[str, AgentDefinition]:
-        """Find the kinds of agents that a user or a project has written down.
-
-        Called when a person wants to talk to one, as with `pegboard run --agent`. Answers are put together by name;
-        among equal names the first counts, before `registered`. May not await.
+        Called once for each board, when a context is first made. Answers are put together by name; among equal names
+        the first plugin counts. `files` and `processes` become `ctx.files` and `ctx.processes`; every other name is
+        reached with `ctx.service(name)`, so begin it with the name of your distribution. An application that hands
+        its own services to `Board.load` is not asked. May not await.
 
         :param settings: the effective settings.
-        :param registered: what `register_agents` has brought, by name.
+        :param env: the environment variables of the board.
 
         Example::
 
             @hookimpl
-            def find_agents(settings, registered):
-                return {"scribe": AgentDefinition("scribe", "Writes minutes.", "Write down what was decided.")}
+            def register_services(settings):
+                return {"acme.cache": {}}
         """
 
-    @_spec
+    def register_modes(self) -> Sequence[Mode]:
+        """Bring permission modes.
+
+        Called once, when the board is built. Answers are collected by name; of equal names the first counts, and the
+        modes of the core (`default`, `plan`, `dontAsk`) cannot be replaced. May not await.
+
+        Example::
+
+            @hookimpl
+            def register_modes():
+                return [Mode("office-hours", refuse_at_night, width=-1)]
+        """
+
+    def record_decisions(self, settings: Settings, env: Mapping[str, str]) -> object | None:
+        """Open a log of decisions.
+
+        Called once for each board whose host wants its decisions recorded, with `Board.load(record=True)`; the command
+        line does. Each object returned is one more plugin of that board, such as one with an `observe` of its own.
+        None records nothing. May not await.
+
+        :param settings: the effective settings.
+        :param env: the environment variables of the board.
+
+        Example::
+
+            @hookimpl
+            def record_decisions(settings):
+                return DecisionLog(settings.root)
+        """
+
+    def check_tools(self, settings: Settings, tools: Mapping[str, ToolInfo]) -> Sequence[Notice]:
+        """Say what is wrong with settings that speak of tools, now that the tools are known.
+
+        Called when the pool is assembled, and by `pegboard doctor`. Answers are collected; a notice names file and
+        line, and stops nothing. May not await.
+
+        :param settings: the effective settings.
+        :param tools: what each tool declares about rules, by every name and alias that means something here. Tools
+            that are known but absent are among them.
+
+        Example::
+
+            @hookimpl
+            def check_tools(settings, tools):
+                return [] if "Deploy" in tools else [Notice("acme", "There is no tool Deploy.")]
+        """
+
     def tool_sources(self, settings: Settings) -> Sequence[ToolSource]:
         """Bring places that tools come from at run time.
 
@@ -138,46 +146,6 @@ class Hooks:
                 return [Clock()]
         """
 
-    @_spec
-    def start_session(
-        self, session_id: str, source: str, transcript: Path | None, ctx: Context
-    ) -> str | None | Awaitable[str | None]:
-        """Tell the model something before the first prompt.
-
-        Called once for each session, when it opens. Everyone is asked; what they return stands before the first
-        prompt. An exception is noted and stops nothing. May await.
-
-        :param session_id: the name of the session.
-        :param source: `startup` for a new conversation, `resume` for one that goes on.
-        :param transcript: the file that the conversation is written to, if there is one.
-        :param ctx: where the session runs; `ctx.report` reaches the person.
-
-        Example::
-
-            @hookimpl
-            def start_session(ctx):
-                return f"The branch is {(ctx.cwd / '.git/HEAD').read_text().strip()}."
-        """
-
-    @_spec
-    def submit_prompt(self, prompt: str, ctx: Context) -> Prompted | None | Awaitable[Prompted | None]:
-        """Look at a prompt before the model does: add to it, or keep it back.
-
-        Called for each prompt. Everyone is asked; the first `block` counts, all `context` follows the prompt. An
-        exception blocks. May await.
-
-        :param prompt: what the person wrote.
-        :param ctx: where the session runs.
-
-        Example::
-
-            @hookimpl
-            def submit_prompt(prompt):
-                if "BEGIN PRIVATE KEY" in prompt:
-                    return Prompted(block="There is a private key in this prompt.")
-        """
-
-    @_spec
     def edit_definition(self, definition: dict[str, Any], profile: Profile) -> dict[str, Any] | None:
         r"""Change what the model sees of a tool.
 
@@ -195,7 +163,6 @@ class Hooks:
                     return {**definition, "description": definition["description"].split("\n")[0]}
         """
 
-    @_spec
     def validate_input(self, tool: AnyTool, args: Input, ctx: Context) -> str | None:
         """Refuse an input that fits the schema.
 
@@ -214,10 +181,7 @@ class Hooks:
                     return "Keys are not read here."
         """
 
-    @_spec
-    def before_call(
-        self, tool: AnyTool, call: Call, args: Input, ctx: Context
-    ) -> Before | None | Awaitable[Before | None]:
+    async def before_call(self, tool: AnyTool, call: Call, args: Input, ctx: Context) -> Before | None:
         """Look at a call before it is permitted; rewrite its input, or have a say.
 
         Called for each call. Chained: the next plugin sees the input the one before it left. A rewritten input is
@@ -236,29 +200,27 @@ class Hooks:
                     return Before(input={**args.model_dump(mode="json", exclude_none=True), "limit": 500})
         """
 
-    @_spec
-    def check_permission(
-        self, tool: AnyTool, args: Input, ctx: Context
-    ) -> Decision | None | Awaitable[Decision | None]:
+    async def check_permission(self, tool: AnyTool, args: Input, facts: Facts, ctx: Context) -> Opinions:
         """Say whether a call may run.
 
         Called for each call, on its final input. Everyone is asked; deny beats ask beats allow, whatever the order.
-        None is no opinion. An exception denies. May await.
+        One decision, several, or None for no opinion. `pegboard why`, events and the audit log name the plugin and
+        this hook as the source of a decision that names none itself. An exception denies. May await.
 
         :param tool: the tool.
         :param args: its validated input.
+        :param facts: what the call would do; `facts.paths` are its paths, resolved.
         :param ctx: where the call runs.
 
         Example::
 
             @hookimpl
-            async def check_permission(tool, args, ctx):
-                if ctx.cwd.name == "production":
-                    return Deny("Nothing runs in production.")
+            async def check_permission(tool, facts, ctx):
+                if ctx.cwd.name == "production" and not facts.read_only:
+                    return Deny("Nothing changes in production.")
         """
 
-    @_spec
-    def classify_call(self, tool: AnyTool, args: Input, ctx: Context) -> Decision | None | Awaitable[Decision | None]:
+    async def classify_call(self, tool: AnyTool, args: Input, ctx: Context) -> Decision | None:
         """Judge a call that nobody else has an opinion on.
 
         Called only in the mode `auto`, as the last and most expensive step. The strictest answer counts; None,
@@ -275,10 +237,28 @@ class Hooks:
                 return Allow("A harmless name.") if tool.name.startswith("List") else None
         """
 
-    @_spec
-    def ask_user(
-        self, question: Question, call: Call, ctx: Context
-    ) -> Decision | Answer | None | Awaitable[Decision | Answer | None]:
+    def suggest_rules(
+        self, tool: AnyTool, args: Input, facts: Facts, ctx: Context, decision: Decision
+    ) -> Sequence[str] | None:
+        """Suggest rules that would allow this very call and nothing more.
+
+        Called when a person is about to be asked. The first answer with a rule in it becomes `Question.rules`; None
+        and an exception suggest nothing. May not await.
+
+        :param tool: the tool.
+        :param args: its validated input.
+        :param facts: what the call would do, with its paths resolved.
+        :param ctx: where the call runs.
+        :param decision: why it asks.
+
+        Example::
+
+            @hookimpl
+            def suggest_rules(tool, decision):
+                return [f"{tool.name}(*)"] if decision.layer == "default" else None
+        """
+
+    async def ask_user(self, question: Question, call: Call, ctx: Context) -> Decision | Answer | None:
         """Put a question to a person.
 
         Called when the decision is ask. The first answer counts; None passes the question on; when nobody answers,
@@ -296,7 +276,42 @@ class Hooks:
                 return Allow("by hand") if input(f"{question.description}? ") == "y" else Deny("by hand")
         """
 
-    @_spec
+    def keep_rules(self, rules: Sequence[str], ctx: Context) -> str | None:
+        """Keep rules that a person agreed to.
+
+        Called when whoever answers an `ask_user` calls `question.keep_rules()`. The first plugin that says where it
+        has written them counts; None passes them on. Raise `SettingsError` where they cannot be kept. May not await.
+
+        :param rules: the rules of the question.
+        :param ctx: where the call runs.
+
+        Example::
+
+            @hookimpl
+            def keep_rules(rules, ctx):
+                path = ctx.cwd / "rules.txt"
+                path.write_text(" ".join(rules))
+                return str(path)
+        """
+
+    def filter_paths(self, tool: AnyTool, root: str, ctx: Context) -> Callable[[str], bool] | None:
+        """Withhold files from a search.
+
+        Called when a permitted tool that meets many files, such as a search, asks `ctx.path_filter`. A file is shown
+        only if every callable that was returned says yes to its absolute path; None withholds nothing. An exception
+        fails the call. May not await.
+
+        :param tool: the tool.
+        :param root: the file or folder that is searched; the call was permitted to read it.
+        :param ctx: where the call runs.
+
+        Example::
+
+            @hookimpl
+            def filter_paths():
+                return lambda path: not path.endswith(".pem")
+        """
+
     def wrap_execute(self, tool: AnyTool, execute: Execute) -> Execute | None:
         """Take over how a tool runs: time it, repeat it, cache it, send it elsewhere.
 
@@ -318,8 +333,7 @@ class Hooks:
                 return twice if tool.name == "WebFetch" else None
         """
 
-    @_spec
-    def wrap_process(self, spec: ProcessSpec, ctx: Context) -> ProcessSpec | None | Awaitable[ProcessSpec | None]:
+    async def wrap_process(self, spec: ProcessSpec, ctx: Context) -> ProcessSpec | None:
         """Change a process before it starts: this is where a sandbox lives.
 
         Called for each process that a tool or a user hook starts through `ctx.processes`. Chained; None changes
@@ -335,10 +349,9 @@ class Hooks:
                 return replace(spec, argv=("nice", *spec.argv))
         """
 
-    @_spec
-    def after_call(
+    async def after_call(
         self, tool: AnyTool, call: Call, args: Input, value: Any, ms: float, ctx: Context
-    ) -> After | None | Awaitable[After | None]:
+    ) -> After | None:
         """Look at what a tool returned; replace it, or add a remark for the model.
 
         Called for each call that ran. Chained: the next plugin sees the value the one before it left. A replaced
@@ -359,10 +372,9 @@ class Hooks:
                     return After("(a private key, withheld)", replaces=True)
         """
 
-    @_spec
-    def after_failure(
+    async def after_failure(
         self, tool: AnyTool | None, call: Call, args: Input | None, result: Result, ctx: Context
-    ) -> After | None | Awaitable[After | None]:
+    ) -> After | None:
         """Look at a call that did not come to its end; add a remark for the model.
 
         Called for each call that failed, and for each that was denied: then `result.decision` is a `Deny`. Everyone
@@ -383,7 +395,6 @@ class Hooks:
                     return After(context="The machine is busy; try a smaller step.")
         """
 
-    @_spec
     def serialize_result(self, tool: AnyTool, value: Any) -> Sequence[Block] | None:
         """Turn a value into what the model reads.
 
@@ -401,44 +412,6 @@ class Hooks:
                     return [Text(value.isoformat())]
         """
 
-    @_spec
-    def before_stop(self, text: str, ctx: Context) -> str | None | Awaitable[str | None]:
-        """Send the model back to work.
-
-        Called when the model has nothing left to call and would hand back to the person. Everyone is asked; the
-        reasons returned become the next message, and the turns they cost count against `maxTurns`. An exception is
-        noted and stops nothing. May await.
-
-        :param text: what the model said last.
-        :param ctx: where the session runs.
-
-        Example::
-
-            @hookimpl
-            def before_stop(text, ctx):
-                if (ctx.cwd / "TODO").exists():
-                    return "There are open points in the file TODO."
-        """
-
-    @_spec
-    def end_session(self, session_id: str, reason: str, ctx: Context) -> None | Awaitable[None]:
-        """Tidy up after a session.
-
-        Called once for each session, when it closes and before its processes end. Everyone is told; an exception is
-        noted. A session that is broken off gives all of them five seconds together. May await.
-
-        :param session_id: the name of the session.
-        :param reason: `finished`, or `broken off` when an exception or an interrupt ends it.
-        :param ctx: where the session ran.
-
-        Example::
-
-            @hookimpl
-            def end_session(session_id, reason):
-                print(session_id, "is over:", reason)
-        """
-
-    @_spec
     def diagnose(self, settings: Settings) -> Sequence[str]:
         """Say what is wrong with the settings of this plugin, for `pegboard doctor`.
 
@@ -454,7 +427,6 @@ class Hooks:
                 return [] if shutil.which("bwrap") else ["bwrap is not installed. Install bubblewrap."]
         """
 
-    @_spec
     def observe(self, event: Event) -> None:
         """Learn what happens: calls started and finished, decisions, changed tools, progress.
 
@@ -471,13 +443,11 @@ class Hooks:
         """
 
 
-MAY_AWAIT = frozenset(
-    {
-        *("start_session", "submit_prompt", "before_call", "check_permission", "classify_call", "ask_user"),
-        *("wrap_process", "after_call", "after_failure", "before_stop", "end_session"),
-    }
-)
-"""Hooks whose implementations may be `async def`."""
+def _record(function: Callable[..., Any]) -> HookRecord:
+    code = function.__code__
+    parameters = list(code.co_varnames[1 : code.co_argcount])
+    return {"owner": "pegboard-core", "parameters": parameters, "awaits": iscoroutinefunction(function)}
 
-NAMES = tuple(name for name in vars(Hooks) if not name.startswith("_"))
-"""All hooks, in the order in which they fire."""
+
+CORE_HOOKS = {name: _record(function) for name, function in vars(Hooks).items() if not name.startswith("_")}
+"""Each hook of the core, in the order in which they fire."""

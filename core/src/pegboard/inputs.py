@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Iterator
 from functools import cache, partial
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,7 @@ class Input(BaseModel):
         use_attribute_docstrings=True,
         defer_build=True,
         hide_input_in_errors=True,
+        allow_inf_nan=False,
     )
 
 
@@ -60,10 +62,15 @@ def _encode(tool: str, raw: JSON) -> bytes:
         raise ToolError(f"{tool}: the input cannot be written as JSON: {error}") from None
 
 
+UNUSUAL = ("null", "undefined", "\\u0000", "NaN", "Infinity")
+UNUSUAL_BYTES = tuple(word.encode() for word in UNUSUAL)
+"""What the quick pass would take too lightly."""
+
+
 def _suspicious(text: str | bytes) -> bool:
     if isinstance(text, bytes):
-        return b"null" in text or b"undefined" in text or b"\\u0000" in text
-    return "null" in text or "undefined" in text or "\\u0000" in text
+        return any(word in text for word in UNUSUAL_BYTES)
+    return any(word in text for word in UNUSUAL)
 
 
 def _with_good_will(tool: str, model: type[Input], text: str | bytes) -> tuple[Input, tuple[str, ...]]:
@@ -92,9 +99,9 @@ def _refuse_impossible_paths(tool: str, args: Input) -> None:
     for name, path in paths_of(args):
         text = str(path)
         if "\0" in text:
-            raise ToolError(f"{tool}: {name} contains a NUL byte, which no path can hold.")
+            raise ToolError(f"{tool}: {name} contains a NUL byte, which is not allowed in a path.")
         if len(text) > LONGEST_PATH:
-            raise ToolError(f"{tool}: {name} is {len(text)} characters long. No path is longer than {LONGEST_PATH}.")
+            raise ToolError(f"{tool}: {name} is {len(text)} characters long; the limit for a path is {LONGEST_PATH}.")
 
 
 def _parse(tool: str, text: str | bytes) -> dict[str, Any]:
@@ -104,7 +111,17 @@ def _parse(tool: str, text: str | bytes) -> dict[str, Any]:
         raise ToolError(f"{tool}: the input is not valid JSON: {error}.") from None
     if not isinstance(data, dict):
         raise ToolError(f"{tool}: the input must be a JSON object, got {_kind(data)}.")
+    if not _is_finite(data):
+        raise ToolError(f"{tool}: the input contains a number that is too large. Use a smaller one.")
     return data
+
+
+def _is_finite(data: Any) -> bool:
+    """Whether all numbers can be written as JSON: 1e999 is read as infinity."""
+    if isinstance(data, float):
+        return isfinite(data)
+    items = data.values() if isinstance(data, dict) else data if isinstance(data, list) else ()
+    return all(map(_is_finite, items))
 
 
 def _kind(data: object) -> str:
@@ -121,7 +138,7 @@ def _drop_absent(model: type[Input], data: dict[str, Any]) -> list[str]:
     for name, field in model.model_fields.items():
         key = field.alias or name
         if not field.is_required() and key in data and data[key] in ABSENT and data.pop(key) is not None:
-            notes.append(f"{key}: taken as absent")
+            notes.append(f"{key}: treated as missing")
     return notes
 
 
@@ -136,7 +153,7 @@ def _repair(data: dict[str, Any], error: ValidationError) -> list[str]:
         value = holder[key]
         if value in ABSENT and isinstance(holder, dict):
             del holder[key]
-            notes.append(f"{key}: taken as absent")
+            notes.append(f"{key}: treated as missing")
             continue
         better = _meaning(fault["type"], value)
         if better is not None:

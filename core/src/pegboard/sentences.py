@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pegboard.nearest import did_you_mean
-from pegboard.wording import shown
+from pegboard.wording import LOOSE, counted, did_you_mean, shown
 
 if TYPE_CHECKING:
     from pydantic import BaseModel, ValidationError
@@ -30,7 +29,8 @@ def explain(tool: str, model: type[BaseModel], error: ValidationError) -> str:
     faults = error.errors(include_url=False)
     sentences = list(dict.fromkeys(_sentence(tool, model, fault) for fault in faults))
     if len(sentences) > MOST:
-        sentences[MOST:] = [f"There are {len(sentences) - MOST} more faults."]
+        more = len(sentences) - MOST
+        sentences[MOST:] = [f"There {'is' if more == 1 else 'are'} {counted(more, 'more error')}."]
     return f"{tool}: " + " ".join(sentences)
 
 
@@ -42,7 +42,7 @@ def _sentence(tool: str, model: type[BaseModel], fault: Any) -> str:
         return f"{tool} needs the argument {where!r}."
     if kind == "extra_forbidden":
         names = [field.alias or name for name, field in model.model_fields.items()]
-        hint = did_you_mean(str(fault["loc"][-1]), names) if len(fault["loc"]) == 1 else ""
+        hint = did_you_mean(str(fault["loc"][-1]), names, LOOSE) if len(fault["loc"]) == 1 else ""
         return f"{tool} has no argument {where!r}{hint.replace(' Did', '; did') or '.'}"
     if kind in ("literal_error", "enum"):
         return f"{where} must be {context['expected']}, {got}."

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from pegboard.nearest import did_you_mean
 from pegboard.plugins.builtin import ALIASES, BY_FULL_NAME, FAMILIES, OWNERS, PLUGINS, is_builtin, normalise, owner_of
-from pegboard.settings.layers import ORDER, Notice, Settings
+from pegboard.settings.layers import OF_THE_OWNER, ORDER, Notice, Settings
+from pegboard.wording import did_you_mean, slip
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from typing import Any
 
-    Found = dict[str, Any]
+    from pegboard.records import PluginName, PluginRecord, ScanRecord
 
 
 class Features:
@@ -21,9 +20,9 @@ class Features:
         self.settings = settings
         self.disable = [(word, layer.name, layer.source_of("disable")) for word, layer in settings.items("disable")]
         self.only = [(layer.values["only"], layer.source_of("only")) for layer in settings.holders("only")]
-        self.safe_mode = bool(settings.get("safeMode", False))
+        self.safe_mode = bool(settings.get("safeMode"))
 
-    def off(self, plugin: Found) -> str | None:
+    def off(self, plugin: PluginName | PluginRecord) -> str | None:
         """Why this plugin must not be imported. Asked before anything of it is."""
         names = (plugin["entry"], normalise(plugin["dist"]))
         holds_tools = plugin["family"] not in BY_FULL_NAME
@@ -43,7 +42,7 @@ class Features:
                 return f"The family {plugin['family']} is not among those chosen by {source}: {chosen}."
         return None
 
-    def tool_off(self, name: str, plugin: Found) -> str | None:
+    def tool_off(self, name: str, plugin: PluginName) -> str | None:
         """Why one tool of an enabled plugin is switched off."""
         for word, _, source in self.disable:
             if name in (word, ALIASES.get(word)):
@@ -71,7 +70,7 @@ class Features:
                 return f"The family {family} is not among those chosen by {source}: {', '.join(words) or 'nothing'}."
         return None
 
-    def refusals(self, plugins: Iterable[Found]) -> list[Notice]:
+    def refusals(self, plugins: Iterable[PluginRecord]) -> list[Notice]:
         """Attempts to switch off a guard from a layer below the one that configured it, or a whole guard family."""
         notices = []
         for word, layer, source in self.disable:
@@ -85,45 +84,59 @@ class Features:
                     notices.append(Notice(source, f"{word} stays on: a stronger layer of settings configures it."))
         return notices
 
-    def unknown(self, plugins: Iterable[Found], tools: Iterable[str]) -> list[Notice]:
+    def unknown(self, plugins: Iterable[PluginRecord], tools: Iterable[str] = ()) -> list[Notice]:
         """Words in the switches that name nothing: a misspelt switch must not look like a working one."""
-        known = {*FAMILIES, *BY_FULL_NAME, *OWNERS, *ALIASES, *tools}
-        known |= {entry for _, entry in PLUGINS}
+        return [notice for _, notice, _ in self._strange_words(plugins, tools)]
+
+    def misspelt(self, plugins: Iterable[PluginRecord]) -> list[Notice]:
+        """Those of the machine's owner that look like a slip: what they should switch off would stay on."""
+        return [notice for layer, notice, slip in self._strange_words(plugins, ()) if slip and layer in OF_THE_OWNER]
+
+    def _strange_words(self, plugins: Iterable[PluginRecord], tools: Iterable[str]) -> list[tuple[str, Notice, bool]]:
+        """Each word that names nothing: its layer, what to say, and whether it is nearly a name of ours."""
+        said = [(word, layer, source) for word, layer, source in self.disable]
+        said += [
+            (word, layer.name, layer.source_of("only"))
+            for layer in self.settings.holders("only")
+            for word in layer.values["only"]
+        ]
+        if not said:
+            return []
+        dists = {dist for dist, _ in PLUGINS}
+        ours = {*FAMILIES, *BY_FULL_NAME, *OWNERS, *ALIASES, *(entry for _, entry in PLUGINS), *dists}
+        known = {*ours, *tools}
         for plugin in plugins:
             known |= {plugin["family"], plugin["entry"], plugin["dist"]}
-            known |= {record["name"] for record in (plugin["scan"] or {"tools": ()})["tools"]}
-        dists = {normalise(plugin["dist"]) for plugin in plugins} | {dist for dist, _ in PLUGINS}
-        said = [(word, source) for word, _, source in self.disable]
-        said += [(word, source) for words, source in self.only for word in words]
-        return [
-            Notice(source, f"{word!r} names no family, plugin, distribution or tool.{did_you_mean(word, known)}")
-            for word, source in dict.fromkeys(said)
-            if word not in known and normalise(word) not in dists
-        ]
+            known |= {record["name"] for record in plugin["scan"]["tools"]} if plugin["scan"] else set()
+            dists.add(normalise(plugin["dist"]))
+        strange = []
+        for word, layer, source in dict.fromkeys(said):
+            if word not in known and normalise(word) not in dists:
+                meant = slip(word, ours)
+                hint = f" Did you mean {meant!r}?" if meant else did_you_mean(word, known)
+                words = f"{word!r} names no family, plugin, distribution or tool.{hint}"
+                strange.append((layer, Notice(source, words), meant is not None))
+        return strange
 
-    def _covers(self, word: str, plugin: Found) -> bool:
+    def _covers(self, word: str, plugin: PluginName) -> bool:
         return word in (plugin["family"], plugin["entry"]) or normalise(word) == normalise(plugin["dist"])
 
-    def _chooses(self, word: str, plugin: Found) -> bool:
+    def _chooses(self, word: str, plugin: PluginName | PluginRecord) -> bool:
         if self._covers(word, plugin):
             return True
         owner = owner_of(word)
         if owner or not _may_be_a_tool(word):
             return owner == (normalise(plugin["dist"]), plugin["entry"])
-        scanned = plugin.get("scan")
+        scanned: ScanRecord | None = plugin.get("scan")  # type: ignore[assignment]
         return scanned is None or any(record["name"] == word for record in scanned["tools"])
 
-    def _is_guarded(self, plugin: Found, layer: str) -> bool:
+    def _is_guarded(self, plugin: PluginName, layer: str) -> bool:
         """A policy plugin that a stronger layer configures is out of reach for a weaker one."""
         if plugin["family"] != "policy":
             return False
-        section = plugin["entry"].partition(".")[2]
-        configured = [
-            ORDER.index(holder.name)
-            for holder in self.settings.layers
-            if any(key == section or key.startswith(f"{section}.") for key in holder.values)
-        ]
-        return any(rank < ORDER.index(layer) for rank in configured)
+        dist, owner = normalise(plugin["dist"]), self.settings.keys.owner
+        stronger = (holder for holder in self.settings.layers if ORDER.index(holder.name) < ORDER.index(layer))
+        return any(owner(key) == dist for holder in stronger for key in holder.values)
 
 
 def _may_be_a_tool(word: str) -> bool:

@@ -12,21 +12,33 @@ import sys
 import time
 from binascii import crc32
 
-from pegboard.settings.places import cache_dir
+from pegboard.settings.locations import cache_dir
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from typing import Any
 
-    Found = dict[str, Any]
+    from pegboard.records import Declared, IndexRecord, PluginRecord
+
     Stamp = tuple[str, int, int, int]
 
-FORMAT = 2
+FORMAT = 6
 HOME = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 DESCRIBERS = [
     os.path.join(HOME, *name.split("/"))
-    for name in ("contract.py", "inputs.py", "schemas.py", "plugins/scan.py", "plugins/loader.py")
+    for name in (
+        *(
+            "contract.py",
+            "function_tool.py",
+            "inputs.py",
+            "schemas.py",
+            "plugins/scan.py",
+            "plugins/loader.py",
+            "reserved.py",
+        ),
+        *("plugins/declarations.py", "plugins/discovery.py", "plugins/hook_checks.py"),
+        *("plugins/hook_declarations.py", "plugins/scan.py", "plugins/loader.py", "settings/validation.py"),
+    )
 ]
 """What decides how a plugin is described: in a checkout of the core these change without an installation."""
 
@@ -34,29 +46,87 @@ SETTLED = 2_000_000_000
 """A stamp younger than this (ns) may hide a second change in the same clock tick; such an index is not kept."""
 
 
-def load(wanted: Callable[[Found], bool], env: Mapping[str, str] | None = None) -> dict[str, Any]:
-    """The plugins of this environment. Those that are wanted have been imported once, now or earlier, and described."""
-    began, places = time.time_ns(), roots()
-    path = None if has_foreign_finders() else file_for(places, os.environ if env is None else env)
-    known: dict[str, Any] | None = read(path, places) if path else None
-    if known is None:
-        from pegboard.plugins.scan import discover
+class _Look:
+    """One look at what is installed. Settings are read with it, and the next `load` goes on with the same."""
 
-        installed_now = [installed(place) for place in places]
-        stamps = [stamp(place) for place in (*places, *DESCRIBERS)]
-        known = {"format": FORMAT, "places": places, "installed": installed_now, "stamps": stamps, **discover(places)}
-        fresh = True
-    else:
-        fresh = False
+    __slots__ = ("began", "fresh", "known", "path", "unused")
+
+    def __init__(self, known: IndexRecord, path: str | None, began: int, *, fresh: bool) -> None:
+        self.known, self.path, self.began, self.fresh = known, path, began, fresh
+        self.unused = [True]  # Taken by `pop`, which only one thread can do.
+
+    def take(self, path: str | None, places: list[str]) -> bool:
+        """Whether `load` may use it: once, for the same environment, and before anything can have been installed."""
+        current = time.time_ns() - self.began < JUST_NOW
+        if not current or self.path != path or self.known["places"] != places:
+            return False
+        try:
+            return self.unused.pop()
+        except IndexError:
+            return False
+
+
+JUST_NOW = 1_000_000_000
+_last: _Look | None = None
+
+
+def declared(env: Mapping[str, str] | None = None) -> Declared:
+    """The settings and hooks that installed distributions declare."""
+    global _last
+    if _last is None or not _still_declares(_last.known):
+        _last = _look(*_where(env))
+        if _last.path and _last.fresh:
+            keep(_last.path, _last.known, _last.began)
+            _last.fresh = False
+    return _last.known["declared"]
+
+
+def _where(env: Mapping[str, str] | None) -> tuple[list[str], str | None]:
+    places = roots()
+    return places, None if has_foreign_finders() else file_for(places, os.environ if env is None else env)
+
+
+def _still_declares(known: IndexRecord) -> bool:
+    """Whether an index of this very process still tells the truth about settings, whatever else has moved."""
+    places = roots()
+    files = known["declared"]["files"]
+    return (
+        known["places"] == places
+        and known["installed"] == [installed(place) for place in places]
+        and all(stamp(was[0]) == was for was in known["stamps"] if was[0] in files)
+    )
+
+
+def _look(places: list[str], path: str | None) -> _Look:
+    began = time.time_ns()
+    known = read(path, places) if path else None
+    if known is not None:
+        return _Look(known, path, began, fresh=False)
+    from pegboard.plugins.discovery import discover
+
+    installed_now = [installed(place) for place in places]
+    stamps = [stamp(place) for place in (*places, *DESCRIBERS)]
+    found = discover(places)
+    stamps += [stamp(file) for file in found["declared"]["files"]]
+    made: IndexRecord = {"format": FORMAT, "places": places, "installed": installed_now, "stamps": stamps, **found}
+    return _Look(made, path, began, fresh=True)
+
+
+def load(wanted: Callable[[PluginRecord], bool], env: Mapping[str, str] | None = None) -> IndexRecord:
+    """The plugins of this environment. Those that are wanted have been imported once, now or earlier, and described."""
+    places, path = _where(env)
+    looked = _last if _last and _last.take(path, places) else _look(places, path)
+    known = looked.known
     missing = [plugin for plugin in known["plugins"] if plugin["scan"] is None and wanted(plugin)]
     if missing:
+        from pegboard.hookspecs import CORE_HOOKS
         from pegboard.plugins.scan import scan
 
         for plugin in missing:
-            plugin["scan"] = scan(plugin)
-            known["stamps"] += [stamp(file) for file in plugin["scan"].pop("files")]
-    if path and (fresh or missing):
-        keep(path, known, began)
+            scanned = plugin["scan"] = scan(plugin, CORE_HOOKS | known["declared"]["hooks"])
+            known["stamps"] += [stamp(file) for file in scanned.pop("files", [])]
+    if path and (looked.fresh or missing):
+        keep(path, known, looked.began)
     return known
 
 
@@ -68,9 +138,9 @@ def roots() -> list[str]:
 def is_here(place: str) -> bool:
     """Whether an entry of `sys.path` is the working directory, under whatever name."""
     try:
-        return not place or os.path.realpath(place) == os.path.realpath(os.getcwd())
+        return not place or os.path.samestat(os.stat(place), os.stat("."))
     except OSError:
-        return False  # The working directory was deleted: nothing can be offered from it.
+        return False  # There is no such folder, or the working directory was deleted: nothing can be offered from it.
 
 
 def file_for(places: list[str], env: Mapping[str, str]) -> str | None:
@@ -108,7 +178,7 @@ def has_foreign_finders() -> bool:
     )
 
 
-def read(path: str, places: list[str]) -> dict[str, Any] | None:
+def read(path: str, places: list[str]) -> IndexRecord | None:
     """The kept index, if it is ours, whole, and still true."""
     try:
         with open(path, "rb") as file:
@@ -118,7 +188,7 @@ def read(path: str, places: list[str]) -> dict[str, Any] | None:
             head, body = file.read(4), file.read()
         if int.from_bytes(head, "little") != crc32(body):
             return None
-        known: dict[str, Any] = marshal.loads(body)  # noqa: S302 - our own file, owner and checksum verified
+        known: IndexRecord = marshal.loads(body)  # noqa: S302 - our own file, owner and checksum verified
         if known["format"] != FORMAT or known["places"] != places:
             return None
         if known["installed"] != [installed(place) for place in places]:
@@ -128,11 +198,11 @@ def read(path: str, places: list[str]) -> dict[str, Any] | None:
         return None
 
 
-def keep(path: str, known: dict[str, Any], began: int) -> None:
+def keep(path: str, known: IndexRecord, began: int) -> None:
     """Write the index for the next process; a reader sees the old file or the new one, never a part."""
     if any(began - mtime < SETTLED for _, mtime, _, _ in known["stamps"]):
         return
-    body = marshal.dumps(known)
+    body = marshal.dumps(dict(known))
     part = f"{path}.{os.getpid()}-{began}"
     try:
         os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)

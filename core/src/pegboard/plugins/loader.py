@@ -4,22 +4,23 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
-import inspect
 import io
 import os
 import sys
 import time
 import traceback
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pegboard.contract import NAME, Tool
 from pegboard.errors import PluginError
-from pegboard.hookspecs import MAY_AWAIT, NAMES, Hooks
-from pegboard.nearest import did_you_mean
+from pegboard.plugins.hook_checks import check_hooks, known_hooks, unspecified_hooks
 from pegboard.plugins.index import is_here
+
+if TYPE_CHECKING:
+    from pegboard.records import HookRecord, PluginRecord
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,19 +33,21 @@ class Loaded:
     family: str
     plugin: Any
     hooks: list[str]
+    unspecified: list[str]
     tools: tuple[Tool[Any, Any], ...]
     origin: str
     printed: str
     ms: float
 
 
-def load_plugin(found: dict[str, Any]) -> Loaded:
+def load_plugin(found: PluginRecord, known: Mapping[str, HookRecord] | None = None) -> Loaded:
     """Import, check hooks, collect tools. Everything that goes wrong is a `PluginError` with its own `kind`."""
     began = time.perf_counter()
+    known = known_hooks() if known is None else known
     output = io.StringIO()
     with redirect_stdout(output), redirect_stderr(output), working_directory_off_the_path(found["editable"]):
         plugin, origin = _import(found)
-        hooks = check_hooks(plugin)
+        hooks = check_hooks(plugin, known)
         tools = _collect_tools(plugin, found)
     return Loaded(
         found["id"],
@@ -53,6 +56,7 @@ def load_plugin(found: dict[str, Any]) -> Loaded:
         found["family"],
         plugin,
         hooks,
+        unspecified_hooks(plugin, known),
         tools,
         origin,
         output.getvalue()[:2000],
@@ -76,7 +80,7 @@ def working_directory_off_the_path(project: str = "") -> Generator[None, None, N
         sys.path[:] = before
 
 
-def _import(found: dict[str, Any]) -> tuple[Any, str]:
+def _import(found: PluginRecord) -> tuple[Any, str]:
     module_name, _, attribute = found["value"].partition(":")
     module_name, attribute = module_name.strip(), attribute.split("[")[0].strip()
     try:
@@ -97,10 +101,11 @@ def _import(found: dict[str, Any]) -> tuple[Any, str]:
     return plugin, origin
 
 
-def _check_origin(found: dict[str, Any], module_name: str) -> str:
+def _check_origin(found: PluginRecord, module_name: str) -> str:
     """The file that would be imported must belong to the distribution that was installed."""
     name, origin = _first_file(module_name)
-    described = (found.get("scan") or {}).get("origin", "")
+    scanned = found.get("scan")
+    described = scanned["origin"] if scanned else ""
     if not _belongs(origin, found) or described not in ("", origin):
         reason = f"The module {name!r} would come from {origin or 'nowhere'}, which is not part of {found['dist']}."
         raise PluginError(reason, kind="foreign-module")
@@ -120,7 +125,7 @@ def _first_file(module_name: str) -> tuple[str, str]:
     return module_name, ""
 
 
-def _belongs(origin: str, found: dict[str, Any]) -> bool:
+def _belongs(origin: str, found: PluginRecord) -> bool:
     if found["editable"]:
         return os.path.realpath(origin).startswith(found["editable"].rstrip(os.sep) + os.sep)
     # Not resolved: an installer may fill site-packages with links into its cache.
@@ -130,60 +135,7 @@ def _belongs(origin: str, found: dict[str, Any]) -> bool:
     return not found.get("record") or any(line.startswith(f"{relative},") for line in found["record"].splitlines())
 
 
-def check_hooks(plugin: Any) -> list[str]:
-    """The hooks a plugin implements; each trap of mixing pluggy with awaiting is refused with what to write instead."""
-    hooks = []
-    for attribute in dir(plugin):
-        function = inspect.getattr_static(plugin, attribute, None)
-        function = getattr(function, "__func__", function)
-        options = getattr(function, "pegboard_impl", None)
-        if not isinstance(options, dict):
-            continue
-        name = options.get("specname") or attribute
-        where = f"{name} in {_place(function)}"
-        if name not in NAMES:
-            if options.get("optionalhook"):
-                continue
-            raise PluginError(f"{where} is not a hook.{did_you_mean(name, NAMES)}", kind="unknown-hook")
-        if options.get("wrapper") or options.get("hookwrapper"):
-            raise PluginError(f"{where} is a hook wrapper. {WRAPPER_ADVICE[name in MAY_AWAIT]}", kind="hook-wrapper")
-        if name not in MAY_AWAIT and (inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function)):
-            raise PluginError(
-                f"{where} is an async def, but {name} is not awaited. Write a plain def.", kind="async-hook"
-            )
-        _check_parameters(name, function, where)
-        hooks.append(name)
-    return sorted(hooks)
-
-
-WRAPPER_ADVICE = {
-    True: "It would see the awaitable being made, not run. Implement wrap_execute to surround execution.",
-    False: "Pegboard calls hooks one by one and has no wrappers. Write a plain implementation.",
-}
-
-
-def _check_parameters(name: str, function: Any, where: str) -> None:
-    allowed = set(inspect.signature(getattr(Hooks, name)).parameters) - {"self"}
-    for parameter in inspect.signature(function).parameters.values():
-        if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
-            raise PluginError(f"{where} takes *{parameter.name}. Name the parameters it needs.", kind="hook-signature")
-        if parameter.kind is parameter.KEYWORD_ONLY and parameter.default is parameter.empty:
-            reason = f"{where} takes {parameter.name!r} by keyword only; hooks are called by position. Remove the *."
-            raise PluginError(reason, kind="hook-signature")
-        if parameter.name not in allowed and parameter.name != "self" and parameter.default is parameter.empty:
-            offered = ", ".join(sorted(allowed)) or "no parameters"
-            reason = f"{where} asks for {parameter.name!r}; {name} offers {offered}."
-            raise PluginError(reason, kind="hook-signature")
-
-
-def _place(function: Any) -> str:
-    code = getattr(inspect.unwrap(function), "__code__", None)
-    if code is None:
-        return "an unknown place"
-    return f"{os.path.join(*code.co_filename.split(os.sep)[-2:])}:{code.co_firstlineno}"
-
-
-def _collect_tools(plugin: Any, found: dict[str, Any]) -> tuple[Tool[Any, Any], ...]:
+def _collect_tools(plugin: Any, found: PluginRecord) -> tuple[Tool[Any, Any], ...]:
     register = getattr(plugin, "register_tools", None)
     if register is None or not hasattr(register, "pegboard_impl"):
         return ()
@@ -205,7 +157,7 @@ def _collect_tools(plugin: Any, found: dict[str, Any]) -> tuple[Tool[Any, Any], 
             raise PluginError(reason, kind="bad-member", traceback=traceback.format_exc()) from None
     names = [tool.name for tool in offered]
     if twin := next((name for name in names if names.count(name) > 1), None):
-        raise PluginError(f"register_tools brings two tools named {twin!r}.", kind="duplicate-tool")
+        raise PluginError(f"register_tools returns two tools named {twin!r}.", kind="duplicate-tool")
     return tuple(offered)
 
 
@@ -235,7 +187,7 @@ def check_tool(tool: Any) -> None:
 
 TEXTS = ("name", "prompt", "search_hint", "guidance")
 NAME_LISTS = ("aliases", "requires_binaries", "platforms")
-FLAGS = ("read_only", "concurrency_safe", "open_world", "destructive")
+FLAGS = ("read_only", "concurrency_safe", "open_world", "destructive", "subagents")
 
 
 def _check_members(tool: Tool[Any, Any]) -> None:

@@ -5,28 +5,28 @@ from __future__ import annotations
 import os
 import sys
 
-from pegboard.nearest import did_you_mean
 from pegboard.plugins.builtin import OWNERS, is_builtin, normalise
 from pegboard.plugins.features import Features
 from pegboard.pool.conflicts import settle
 from pegboard.pool.entries import Absent, Entry, Pool
 from pegboard.settings.layers import FROM_REPOSITORY, ORDER, Layer, Notice, Settings
 from pegboard.settings.rules import bare_name, name_matches
+from pegboard.wording import did_you_mean
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
-    from typing import Any
 
-    Found = dict[str, Any]
+    from pegboard.records import PluginName, PluginRecord, ToolOwner, ToolRecord
+
     IsEnabled = Callable[[Entry], str | None]
 
 
 def assemble(
-    plugins: Iterable[Found],
+    plugins: Iterable[PluginRecord],
     settings: Settings,
     *,
-    dynamic: Sequence[tuple[Found, Found]] = (),
+    dynamic: Sequence[tuple[ToolRecord, ToolOwner]] = (),
     is_enabled: IsEnabled | None = None,
     env: Mapping[str, str] | None = None,
     version: int = 0,
@@ -61,19 +61,18 @@ def _sift(entries: list[Entry], keep: Callable[[Entry], tuple[str, str] | None])
     return kept, absent
 
 
-def _offered(plugins: list[Found], features: Features) -> tuple[list[Entry], list[Absent]]:
+def _offered(plugins: list[PluginRecord], features: Features) -> tuple[list[Entry], list[Absent]]:
     entries, absent = [], []
     for plugin in plugins:
         builtin = is_builtin(plugin["dist"], plugin["entry"])
-        scanned: Found = plugin["scan"] or {"tools": [], "state": "unknown"}
-        names = [record["name"] for record in scanned["tools"]] or [
-            name for name, owner in OWNERS.items() if builtin and owner[1] == plugin["entry"]
-        ]
+        scanned = plugin["scan"]
+        names = [record["name"] for record in scanned["tools"]] if scanned else []
+        names = names or [name for name, owner in OWNERS.items() if builtin and owner[1] == plugin["entry"]]
         off = features.off(plugin)
         if off:
             absent += [Absent(name, plugin["dist"], plugin["family"], "features", off) for name in names]
-        elif scanned["state"] != "active":
-            reason = scanned.get("reason", "")
+        elif scanned is None or scanned["state"] != "active":
+            reason = scanned["reason"] if scanned else ""
             absent += [Absent(name, plugin["dist"], plugin["family"], "quarantine", reason) for name in names]
         else:
             for record in scanned["tools"]:
@@ -84,7 +83,7 @@ def _offered(plugins: list[Found], features: Features) -> tuple[list[Entry], lis
 
 def _switched_on(features: Features) -> Callable[[Entry], tuple[str, str] | None]:
     def keep(entry: Entry) -> tuple[str, str] | None:
-        plugin = {"family": entry.family, "entry": entry.entry, "dist": entry.dist}
+        plugin: PluginName = {"family": entry.family, "entry": entry.entry, "dist": entry.dist}
         off = features.tool_off(entry.name, plugin)
         if entry.partition == "dynamic":
             off = off or features.off(plugin)
@@ -186,7 +185,7 @@ def _unknown_names(settings: Settings, entries: list[Entry], absent: list[Absent
 
 
 def _not_installed(
-    plugins: list[Found], entries: list[Entry], absent: list[Absent], features: Features
+    plugins: list[PluginRecord], entries: list[Entry], absent: list[Absent], features: Features
 ) -> list[Absent]:
     """Built-in tools that nobody brings, so that `why is it not here` has an answer for them too."""
     here = {entry.name for entry in entries} | {gone.name for gone in absent}
@@ -196,7 +195,7 @@ def _not_installed(
         if name not in here:
             family = entry.partition(".")[0]
             off = features.off({"dist": dist, "entry": entry, "family": family})
-            lacking = "in this version brings no such tool" if (dist, entry) in found else "is not installed"
+            lacking = "in this version has no such tool" if (dist, entry) in found else "is not installed"
             reason = off or f"{dist} {lacking}."
             gone.append(Absent(name, dist, family, "features" if off else "not-installed", reason))
     return gone

@@ -22,7 +22,7 @@ def settle(entries: Sequence[Entry], prefer: Mapping[str, str]) -> tuple[list[En
     for name, claimants in claims.items():
         chosen = next((c for c in claimants if normalise(c.dist) == normalise(prefer.get(name, ""))), None)
         if name in prefer and chosen is None:
-            notices.append(Notice(prefer[name], f"prefer: {prefer[name]} brings no tool {name!r} that could be used."))
+            notices.append(Notice(prefer[name], f"prefer: {prefer[name]} has no usable tool {name!r}."))
         owner = chosen or _owner(name, claimants)
         if owner:
             kept.append(owner)
@@ -53,7 +53,7 @@ def _explain(name: str, claimants: list[Entry], owner: Entry | None) -> str:
         return f"The name {name!r} is reserved for {mine[0] if mine else 'Pegboard'}, and {dists[0]} claims it.{choice}"
     if len(dists) == 1:
         outcome = "The earlier is used." if owner else "Neither is used."
-        return f"{dists[0]} brings the tool {name!r} twice. {outcome} Give one of them another name."
+        return f"{dists[0]} defines the tool {name!r} twice. {outcome} Give one of them another name."
     both, neither = ("both", "Neither") if len(dists) == 2 else ("all", "None of them")
     outcome = f"{owner.dist} is used." if owner else f"{neither} is used."
     if owner and owner.partition == "built-in":
@@ -76,5 +76,7 @@ def _drop_aliases(kept: list[Entry]) -> list[Notice]:
                 taken[alias] = entry
                 mine.append(alias)
         if mine != entry.record["aliases"]:
-            entry.record = {**entry.record, "aliases": mine}
+            record = entry.record.copy()
+            record["aliases"] = mine
+            entry.record = record
     return notices

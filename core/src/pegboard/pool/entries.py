@@ -7,6 +7,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
+    from pegboard.extensions import ToolInfo
+    from pegboard.records import ToolOwner, ToolRecord
+
 PARTITIONS = ("built-in", "third-party", "dynamic")
 
 
@@ -15,7 +18,7 @@ class Entry:
 
     __slots__ = ("deferred", "dist", "entry", "family", "overrides", "partition", "record", "version")
 
-    def __init__(self, record: dict[str, Any], plugin: dict[str, Any], partition: str) -> None:
+    def __init__(self, record: ToolRecord, plugin: ToolOwner, partition: str) -> None:
         self.record, self.partition = record, partition
         self.dist, self.version = plugin["dist"], plugin["version"]
         self.entry, self.family = plugin["entry"], plugin["family"]
@@ -25,37 +28,17 @@ class Entry:
     @property
     def name(self) -> str:
         """What the model calls."""
-        return self.record["name"]  # type: ignore[no-any-return]
+        return self.record["name"]
 
     @property
     def definition(self) -> bytes:
         """What the model sees, as canonical bytes."""
-        return self.record["definition"]  # type: ignore[no-any-return]
+        return self.record["definition"]
 
     @property
     def tokens(self) -> int:
         """A fair guess of what the definition costs: four bytes a token."""
         return -(-len(self.definition) // 4)
-
-    def row(self) -> dict[str, Any]:
-        """The entry for a listing."""
-        record = self.record
-        return {
-            "name": record["name"],
-            "state": "active",
-            "partition": self.partition,
-            "family": self.family,
-            "distribution": self.dist,
-            "version": self.version,
-            "entry": self.entry,
-            "aliases": record["aliases"],
-            "read_only": record["read_only"],
-            "concurrency_safe": record["concurrency_safe"],
-            "open_world": record["open_world"],
-            "destructive": record["destructive"],
-            "deferred": self.deferred,
-            "tokens": self.tokens,
-        }
 
 
 class Absent:
@@ -65,17 +48,6 @@ class Absent:
 
     def __init__(self, name: str, dist: str, family: str, layer: str, reason: str) -> None:
         self.name, self.dist, self.family, self.layer, self.reason = name, dist, family, layer, reason
-
-    def row(self) -> dict[str, Any]:
-        """The absent tool for a listing."""
-        return {
-            "name": self.name,
-            "state": "absent",
-            "layer": self.layer,
-            "reason": self.reason,
-            "family": self.family,
-            "distribution": self.dist,
-        }
 
 
 class Pool:
@@ -107,6 +79,17 @@ class Pool:
         """Every name and alias that means something here, also of absent tools."""
         return {*self._by_name, *(gone.name for gone in self.absent)}
 
+    def infos(self) -> dict[str, ToolInfo]:
+        """What each tool declares about permission rules, by every name that means something here."""
+        from pegboard.extensions import ToolInfo  # It imports pydantic; listing commands do without.
+
+        made = {gone.name: ToolInfo(gone.name, known=False) for gone in self.absent}
+        for name, entry in self._by_name.items():
+            record, aliases = entry.record, tuple(entry.record["aliases"])
+            subject, parameter = record["rule_subject"], record["rule_parameter"]
+            made[name] = ToolInfo(entry.name, aliases, subject, parameter, record["capability"])
+        return made
+
     def listed(self, loaded: frozenset[str] = frozenset()) -> list[Entry]:
         """What the model sees: everything but deferred tools that were not fetched yet."""
         return [entry for entry in self.entries if not entry.deferred or entry.name in loaded]
@@ -137,4 +120,4 @@ class Pool:
     def why_absent(self, name: str) -> str:
         """Why this tool is not here."""
         reasons = [gone.reason for gone in self.absent if gone.name == name]
-        return " ".join(reasons) or f"No installed plugin brings a tool named {name}."
+        return " ".join(reasons) or f"No installed plugin provides a tool named {name}."

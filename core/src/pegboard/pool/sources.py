@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pegboard.contract import Tool
 from pegboard.errors import DefinitionError, PluginError
@@ -13,6 +13,9 @@ from pegboard.plugins.loader import check_tool
 from pegboard.plugins.scan import describe_tool
 from pegboard.pool.entries import Entry
 from pegboard.settings.layers import Notice, Settings
+
+if TYPE_CHECKING:
+    from pegboard.records import ToolOwner, ToolRecord
 
 
 class Given:
@@ -43,8 +46,8 @@ def offered_sources(
                 if not isinstance(source.name, str):
                     raise TypeError(f"the name of a source must be text, got {source.name!r}")
         except (Exception, SystemExit) as error:
-            reason = f"tool_sources failed, so its tools are not here: {type(error).__name__}: {error}"
-            if settings.get("strict", False):
+            reason = f"tool_sources failed, so its tools are missing: {type(error).__name__}: {error}"
+            if settings.get("strict"):
                 raise PluginError(f"{plugin}: {reason}", kind="sources-error") from error
             notices.append(Notice(plugin, reason))
         else:
@@ -78,7 +81,7 @@ class Sources:
             moved = True
         return moved
 
-    def records(self) -> list[tuple[dict[str, Any], dict[str, Any]]]:
+    def records(self) -> list[tuple[ToolRecord, ToolOwner]]:
         """Each tool as (record, plugin), the earlier source first; of two equal names the pool keeps the earlier."""
         return [
             (describe_tool(tool), _owner(source, tool))
@@ -97,7 +100,7 @@ class Sources:
         return None
 
 
-def _owner(source: ToolSource, tool: Tool[Any, Any]) -> dict[str, Any]:
+def _owner(source: ToolSource, tool: Tool[Any, Any]) -> ToolOwner:
     family = tool.family or getattr(source, "family", "") or "application"
     return {
         "dist": source.name,
@@ -115,5 +118,5 @@ def _check(tool: Tool[Any, Any]) -> None:
         raise DefinitionError(str(error)) from None
     if tool.name in RESERVED and not getattr(tool, "overrides_built_in", False):
         raise DefinitionError(
-            f"{tool.name!r} is the name of a built-in tool. Choose another, or say overrides_built_in=True."
+            f"{tool.name!r} is the name of a built-in tool. Choose another, or set overrides_built_in=True."
         )

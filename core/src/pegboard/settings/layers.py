@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import os
 
-from pegboard.settings.keys import KEYS
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from typing import Any
 
     from pegboard.errors import SettingsError
+    from pegboard.settings.keys import Keys
 
 ORDER = ("baked", "managed", "cli", "env", "local", "project", "user")
 FROM_REPOSITORY = ("local", "project")
 """Layers whose files may have come with a clone or an archive: until somebody trusts the folder they only restrict."""
+
+OF_THE_OWNER = ("baked", "managed")
+"""Layers of whoever built the artefact or owns the machine. What they ask for and cannot be kept stops everything."""
+
+NOTHING = object()
 
 
 class Layer:
@@ -57,7 +61,10 @@ class Withheld:
 
 
 class Settings:
-    """The effective values, each with its origin."""
+    """The effective values, each with its origin.
+
+    `get("acme.limit")` is what a tool needs. The other members are for listings, guards and tests.
+    """
 
     def __init__(
         self,
@@ -69,6 +76,8 @@ class Settings:
         notices: Iterable[Notice] = (),
         withheld: Iterable[Withheld] = (),
         trusted: bool = False,
+        keys: Keys | None = None,
+        unkept: Iterable[tuple[str, str]] = (),
     ) -> None:
         self.layers = sorted(layers, key=lambda layer: ORDER.index(layer.name))
         self.cwd = os.path.abspath(cwd)
@@ -78,21 +87,42 @@ class Settings:
         self.withheld = list(withheld)
         """What the project's files say and nobody has trusted yet."""
         self.trusted = trusted
+        self.moved_from: Settings | None = None
+        """The settings of the folder that work has moved away from; whoever restricts paths there still does."""
+        self.unkept = list(unkept)
+        """Settings that promise protection and that nothing installed declares, each with its source."""
+        self._keys = keys
 
-    def get(self, key: str, default: Any = None) -> Any:
-        """The effective value of a setting. Lists and maps are combined as `KEYS` says."""
-        merge = KEYS[key].merge
+    @property
+    def keys(self) -> Keys:
+        """Every setting that the core and installed distributions declare."""
+        if self._keys is None:
+            from pegboard.settings.keys import installed_keys
+
+            self._keys = installed_keys()
+        return self._keys
+
+    def get(self, key: str, default: Any = NOTHING) -> Any:
+        """The effective value, else the declared default, else `default`. Lists and maps combine as declared.
+
+        A key that no installed distribution declares is a `KeyError`, unless there is a `default`: so may a plugin look
+        at the settings of another one that is perhaps not installed.
+        """
+        found = self.keys.get(key) if default is not NOTHING else self.keys[key]
+        if found is None:
+            return default
         holders = self.holders(key)
         if not holders:
-            return default
-        if merge == "union":
+            unset = found.default if found.has_default or default is NOTHING else default
+            return unset.copy() if isinstance(unset, list | dict) else unset
+        if found.combine == "union":
             return list(dict.fromkeys(item for layer in holders for item in layer.values[key]))
-        if merge == "merge":
+        if found.combine == "merge":
             return {name: item for layer in reversed(holders) for name, item in layer.values[key].items()}
-        if merge == "concat":
+        if found.combine == "concat":
             names = dict.fromkeys(name for layer in holders for name in layer.values[key])
             return {name: [item for layer in holders for item in layer.values[key].get(name, ())] for name in names}
-        if merge == "intersect":
+        if found.combine == "intersect":
             return [item for item in holders[0].values[key] if all(item in layer.values[key] for layer in holders)]
         return holders[0].values[key]
 
@@ -104,14 +134,34 @@ class Settings:
         """Each item of a list setting with the layer it comes from."""
         return [(item, layer) for layer in self.holders(key) for item in layer.values[key]]
 
-    def explain(self) -> list[dict[str, Any]]:
-        """A row for each setting that somebody set: value, origin, and every layer that has a say."""
+    def explain(self, *, unset: bool = False) -> list[dict[str, Any]]:
+        """A row for each setting that somebody set, and with `unset` for every other one too.
+
+        A row has the value, its layer (or `default`), every layer that has a say, the distribution and the sentence.
+        """
         rows = []
-        for key in KEYS:
-            if holders := self.holders(key):
+        for key in self.keys:
+            holders = self.holders(key)
+            if holders or unset:
                 said = [{"layer": h.name, "source": h.source_of(key), "value": h.values[key]} for h in holders]
-                rows.append({"key": key, "value": self.get(key), "layer": holders[0].name, "from": said})
+                about = self.keys[key]
+                row = {"key": key, "value": self.get(key), "layer": holders[0].name if holders else "default"}
+                rows.append({**row, "from": said, "distribution": about.owner, "doc": about.doc})
         return rows
+
+    def moved_to(self, folder: str) -> Settings:
+        """The same settings for work in another folder, such as a sub-agent's own checkout: paths start there."""
+        moved = self.with_layers(self.layers)
+        moved.cwd = moved.root = os.path.abspath(folder)
+        moved.moved_from = self
+        return moved
+
+    def with_layers(self, layers: Iterable[Layer]) -> Settings:
+        """The same settings with other layers; what was promised and is not kept stays so."""
+        made = Settings(layers, cwd=self.cwd, root=self.root, trusted=self.trusted, keys=self._keys)
+        made.problems, made.notices = self.problems.copy(), self.notices.copy()
+        made.withheld, made.unkept = self.withheld.copy(), self.unkept.copy()
+        return made
 
     def require_sound(self) -> None:
         """Raise the first problem: what acts must not act on half-read settings."""

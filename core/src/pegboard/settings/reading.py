@@ -7,35 +7,32 @@ import os
 import stat
 
 from pegboard.errors import SettingsError
-from pegboard.nearest import did_you_mean
-from pegboard.settings import places
-from pegboard.settings.keys import GROUPS, KEYS, NOT_USED, VARIABLES
-from pegboard.settings.layers import FROM_REPOSITORY, Layer, Notice, Settings, Withheld
-from pegboard.settings.misfits import misfit
+from pegboard.reserved import GUARDS, NAMESPACES
+from pegboard.settings import locations as places
+from pegboard.settings.keys import groups_of, installed_keys
+from pegboard.settings.layers import FROM_REPOSITORY, OF_THE_OWNER, Layer, Notice, Settings, Withheld
+from pegboard.settings.parsing import from_variable
+from pegboard.settings.parsing import parse as parse
 from pegboard.settings.rules import rule_text
-from pegboard.wording import shown
+from pegboard.settings.validation import misfit
+from pegboard.wording import did_you_mean, shown, slip
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from typing import Any
 
+    from pegboard.settings.keys import Key, Keys
+
     Vouches = Callable[[str, bytes], bool]
 
-OF_THE_OWNER = ("baked", "managed")
 LARGEST = 4_000_000
 """No settings file has more bytes; a longer one is somebody's trap, and reading it would take all memory."""
 
 IN_DOUBT: dict[str, dict[str, Any]] = {"only": {"only": []}, "disable": {"only": []}, "safeMode": {"safeMode": True}}
 """What a switch that makes no sense is taken for: a listing then looks into less, never into more."""
 
-COMPATIBLE_KEYS = ("permissions.", "hooks", "disableAllHooks", "env", "sandbox", "allowManaged")
-"""How the keys begin that are read from a compatible file; the other host's own keys are none of our business."""
-SHARED_GROUP = "sandbox."
-"""Here also an unknown key is said: a boundary that somebody believes in must not be dropped in silence."""
-
-OWNER_SWITCHES = {"allowManagedPermissionRulesOnly": "permissions.allow", "allowManagedHooksOnly": "hooks"}
-"""Switches of the machine's owner, and what then counts from nobody else. Rules that restrict still count from all."""
+OTHER_VARIABLES = ("PEGBOARD_DEBUG", "PEGBOARD_PROCESS", "PEGBOARD_PROJECT_DIR", "PEGBOARD_SUBAGENT_MODEL")
 
 
 def load(
@@ -47,21 +44,28 @@ def load(
     trusted: bool = False,
     vouches: Vouches | None = None,
     managed: str | tuple[str, str] = (places.MANAGED, places.COMPATIBLE_MANAGED),
+    keys: Keys | None = None,
+    application: Mapping[str, Any] | None = None,
 ) -> Settings:
     """Read every layer. Broken files become `problems` and unknown keys `notices`; nothing is skipped in silence.
 
     Whether the project is `trusted` is decided before this is called: nothing that loosens or runs is taken from an
     untrusted one. `vouches(path, content)` says of a local file that the person at this machine made exactly that.
+    What an `application` says is as strong as the command line; `keys` are the settings that exist, by default all that
+    installed distributions declare.
     """
     env = os.environ if env is None else env
     cwd = os.path.abspath(cwd or working_directory())
     root = places.project_root(cwd, env)
-    reader = _Reader(trusted, vouches)
+    keys = keys or installed_keys(env)
+    reader = _Reader(keys, trusted, vouches)
     reader.file("baked", places.baked_file())
     for path, compatible in places.managed_files(managed):
         reader.file("managed", path, compatible=compatible)
     if cli:
         reader.take("cli", "the command line", dict(cli))
+    if application:
+        reader.take("cli", "the application", dict(application))
     if settings_file:
         reader.file("cli", os.path.abspath(settings_file), required=True)
     reader.environment(env)
@@ -83,7 +87,16 @@ def load(
         notices=reader.notices,
         withheld=reader.withheld,
         trusted=trusted,
+        keys=keys,
+        unkept=reader.unkept,
     )
+
+
+def read_values(layer: str, source: str, values: Mapping[str, Any], keys: Keys) -> Settings:
+    """Settings of one layer that are in no file yet, checked as if they were."""
+    reader = _Reader(keys, trusted=True)
+    reader.take(layer, source, dict(values))
+    return Settings(reader.layers, problems=reader.problems, notices=reader.notices, keys=keys, unkept=reader.unkept)
 
 
 def working_directory() -> str:
@@ -91,7 +104,7 @@ def working_directory() -> str:
     try:
         return os.getcwd()
     except FileNotFoundError:
-        raise SettingsError("The working directory was deleted. Change to another.", source="cwd") from None
+        raise SettingsError("The working directory was deleted. Change to another one.", source="cwd") from None
 
 
 def _without_waiting(path: str, flags: int) -> int:
@@ -102,12 +115,14 @@ def _without_waiting(path: str, flags: int) -> int:
 class _Reader:
     """Collects layers, and what is wrong with them."""
 
-    def __init__(self, trusted: bool, vouches: Vouches | None = None) -> None:
-        self.trusted, self.vouches = trusted, vouches
+    def __init__(self, keys: Keys, trusted: bool, vouches: Vouches | None = None) -> None:
+        self.keys, self.trusted, self.vouches = keys, trusted, vouches
+        self.groups = keys.groups | groups_of(GUARDS)
         self.layers: list[Layer] = []
         self.withheld: list[Withheld] = []
         self.problems: list[SettingsError] = []
-        self.notices: list[Notice] = []
+        self.notices = [Notice(dist, fault) for dist, fault in keys.faults]
+        self.unkept: list[tuple[str, str]] = []
 
     def file(self, layer: str, path: str, *, required: bool = False, compatible: bool = False) -> None:
         try:
@@ -130,7 +145,7 @@ class _Reader:
             self.broken(layer, path, error)
             return
         own = layer == "local" and self.vouches is not None and self.vouches(path, raw)
-        self.take(layer, path, found, may_loosen=own, compatible=compatible)
+        self.take(layer, path, found, may_loosen=own, compatible=compatible, text=raw)
 
     def broken(self, layer: str, path: str, error: SettingsError) -> None:
         self.problems.append(error)
@@ -140,19 +155,20 @@ class _Reader:
     def environment(self, env: Mapping[str, str]) -> None:
         values: dict[str, Any] = {}
         sources: dict[str, str] = {}
-        for variable in sorted(name for name in env if name.startswith("PEGBOARD_")):
-            key = VARIABLES.get(variable)
-            if key is None:
+        named = self.keys.variables
+        for variable in sorted(name for name in env if name in named or name.startswith("PEGBOARD_")):
+            if variable not in named:
                 if variable not in OTHER_VARIABLES:
-                    hint = did_you_mean(variable, [*VARIABLES, *OTHER_VARIABLES])
-                    self.notices.append(Notice(variable, f"Pegboard knows no such variable.{hint}"))
+                    hint = did_you_mean(variable, [*named, *OTHER_VARIABLES])
+                    self.notices.append(Notice(variable, f"Pegboard has no such variable.{hint}"))
                 continue
-            sources[key] = variable
+            key = self.keys[named[variable]]
+            sources[key.name] = variable
             try:
-                values[key] = from_variable(key, env[variable], variable)
+                values[key.name] = from_variable(key, env[variable])
             except SettingsError as error:
                 self.problems.append(error)
-                values.update(IN_DOUBT.get(key, {}))
+                values.update(IN_DOUBT.get(key.name, {}))
         if values:
             self.take("env", "the environment", values, sources)
 
@@ -165,114 +181,112 @@ class _Reader:
         *,
         may_loosen: bool = False,
         compatible: bool = False,
+        text: bytes = b"",
     ) -> None:
         made = Layer(layer, source, {}, sources)
         free = self.trusted or may_loosen or layer not in FROM_REPOSITORY
         said: set[str] = set()
-        for key, value in flatten(found):
-            place = made.source_of(key)
-            if key in said:
-                words = f"{key} stands twice, with a dot and inside {key.partition('.')[0]}; one would be lost."
-                self.problems.append(SettingsError(words, source=place))
-            said.add(key)
-            if compatible and not (key.startswith(SHARED_GROUP) or (key in KEYS and key.startswith(COMPATIBLE_KEYS))):
-                continue
-            if key in NOT_USED:
-                why, anyway = NOT_USED[key]
-                if value != anyway:
-                    self.notices.append(Notice(place, f"{key} is not used: {why}."))
-            elif key in GROUPS and key not in KEYS:
-                self.problems.append(SettingsError(f"{key} must be an object, got {shown(value)}.", source=place))
-            elif key not in KEYS:
-                self.notices.append(Notice(place, f"There is no setting {key!r}.{did_you_mean(key, KEYS)}"))
-            elif compatible and KEYS[key].kind == "mode" and misfit(key, value):
-                self.notices.append(Notice(place, f"{key} is not used: Pegboard knows no mode {value!r}."))
-            elif wrong := misfit(key, value):
-                self.problems.append(SettingsError(wrong, source=place))
-                made.values.update(IN_DOUBT.get(key, {}))
-            elif not free and (KEYS[key].needs_trust or (key == "safeMode" and value is False)):
-                self.withhold(key, place, value)
-            elif key in OWNER_SWITCHES and layer not in OF_THE_OWNER:
-                self.notices.append(Notice(place, f"{key} is not used: only managed settings may set it."))
-            else:
-                made.values[key] = [rule_text(item) for item in value] if KEYS[key].kind == "rules" else value
-                if KEYS[key].kind == "rules":
-                    made.examples[key] = value
+        for name, value in flatten(found, self.groups):
+            if name in said:
+                words = f"Duplicate setting {name}: with a dot and inside {name.partition('.')[0]}. Remove one."
+                self.problem(made, name, words)
+            said.add(name)
+            key = self.keys.get(name)
+            if key is None:
+                self.undeclared(made, name, value, free=free, compatible=compatible, text=text)
+            elif key.compatible or not compatible:
+                self.take_value(made, key, value, free=free, compatible=compatible, text=text)
         self.layers.append(made)
+
+    def take_value(self, made: Layer, key: Key, value: Any, *, free: bool, compatible: bool, text: bytes) -> None:
+        """Take one value, or say why it does not count."""
+        name = key.name
+        place, wrong = made.source_of(name), misfit(key, value)
+        if wrong and compatible and key.kind == "mode":
+            self.notices.append(Notice(place, f"{name} is not used: Pegboard has no mode {value!r}."))
+        elif wrong:
+            self.problem(made, name, wrong, text)
+            made.values.update(IN_DOUBT.get(name, {}))
+        elif not free and (not key.repository or (name == "safeMode" and value is False)):
+            self.withhold(name, place, value)
+        elif key.reserves and made.name not in OF_THE_OWNER:
+            self.notices.append(Notice(place, f"{name} is not used: only managed settings may set it."))
+        elif key.kind == "rules":
+            made.values[name], made.examples[name] = [rule_text(item) for item in value], value
+        else:
+            made.values[name] = value
+
+    def undeclared(self, made: Layer, name: str, value: Any, *, free: bool, compatible: bool, text: bytes) -> None:
+        """Say of a key that nothing installed declares whether it is missed, misspelt or merely unknown."""
+        place, guard = made.source_of(name), GUARDS.get(name)
+        group = name.rpartition(".")[0]
+        if guard and (guard.get("compatible") or not compatible):
+            if value and (free or guard.get("repository")):
+                self.unkept.append((name, place))
+        elif name in self.keys.not_used:
+            why, anyway = self.keys.not_used[name]
+            if value != anyway:
+                self.notices.append(Notice(place, f"{name} is not used: {why}."))
+        elif name in self.groups and (not compatible or self.is_shared(name)):
+            self.problem(made, name, f"{name} must be an object, got {shown(value)}.", text)
+        elif compatible and not any(other.startswith(f"{group}.") for other in self.keys.not_used if group):
+            return  # The other host's own keys are none of our business.
+        else:
+            self.unknown(made, name, compatible=compatible, text=text)
+
+    def unknown(self, made: Layer, name: str, *, compatible: bool, text: bytes) -> None:
+        """A misspelt promise of protection stops everything where the owner of the machine wrote it."""
+        protecting = {key for key, record in self.keys.records.items() if record.get("guard") or "reserves" in record}
+        protecting |= {*GUARDS, *groups_of(GUARDS)}
+        if made.name in OF_THE_OWNER and not compatible and (meant := slip(name, protecting)):
+            self.problem(made, name, f"There is no setting {name!r}. Did you mean {meant!r}?", text)
+            return
+        owner = NAMESPACES.get(name.partition(".")[0])
+        hint = did_you_mean(name, {*self.keys, *self.groups})
+        if owner and owner not in self.owners:
+            hint = f" It may be one of {owner}, which is not installed."
+        self.notices.append(Notice(made.source_of(name), f"There is no setting {name!r}.{hint}"))
+
+    def is_shared(self, group: str) -> bool:
+        """Whether compatible hosts have a group of settings too."""
+        known = [*self.keys.records.items(), *GUARDS.items()]
+        return any(record.get("compatible") for key, record in known if key.startswith(f"{group}."))
+
+    @property
+    def owners(self) -> set[str]:
+        """The distributions that declare settings."""
+        return {self.keys.owner(name) for name in self.keys}
+
+    def problem(self, made: Layer, name: str, words: str, text: bytes = b"") -> None:
+        """Note what is wrong with a key, with its line where the file is known."""
+        line = column = None
+        if text:
+            from pegboard.settings.line_numbers import find_value
+
+            line, column = find_value(text.decode("utf-8-sig"), name) or (None, None)
+        self.problems.append(SettingsError(words, source=made.source_of(name), line=line, column=column))
 
     def withhold(self, key: str, place: str, value: Any) -> None:
         """Keep back what would loosen something, and say so."""
         self.withheld.append(Withheld(key, place, value))
-        words = f"{key} is not used: a repository may not loosen anything. To use it, run pegboard trust."
+        words = f"{key} is not used: an untrusted project cannot loosen permissions. To use it, run pegboard trust."
         self.notices.append(Notice(place, words))
 
     def heed_the_owner(self) -> None:
         """Drop what the machine's owner reserves for managed settings."""
         owners = [layer for layer in self.layers if layer.name in OF_THE_OWNER]
-        for switch, key in OWNER_SWITCHES.items():
+        for switch, key in self.keys.reserving.items():
             by = next((layer.source for layer in owners if layer.values.get(switch)), None)
             for layer in self.layers if by else ():
                 if layer.name not in OF_THE_OWNER and layer.values.pop(key, None) is not None:
                     self.notices.append(Notice(layer.source_of(key), f"{key} is not used: {by} reserves it."))
 
 
-MOST_DIGITS = 19
-OTHER_VARIABLES = ("PEGBOARD_DEBUG", "PEGBOARD_PROCESS", "PEGBOARD_PROJECT_DIR", "PEGBOARD_SUBAGENT_MODEL")
-
-
-def flatten(found: Mapping[str, Any], group: str = "") -> Iterable[tuple[str, Any]]:
+def flatten(found: Mapping[str, Any], groups: set[str], group: str = "") -> Iterable[tuple[str, Any]]:
     """`{"permissions": {"deny": []}}` as `permissions.deny`."""
     for name, value in found.items():
         key = f"{group}{name}"
-        if key in GROUPS and isinstance(value, dict):
-            yield from flatten(value, f"{key}.")
+        if key in groups and isinstance(value, dict):
+            yield from flatten(value, groups, f"{key}.")
         else:
             yield key, value
-
-
-def from_variable(key: str, text: str, variable: str) -> Any:
-    """A variable's text as the setting's kind."""
-    if KEYS[key].kind == "strings":
-        return [word.strip() for word in text.split(",") if word.strip()]
-    if KEYS[key].kind == "count":
-        if text.strip().isdecimal() and len(text) < MOST_DIGITS:
-            return int(text)
-        raise SettingsError(f"Expected a whole number, got {text!r}.", source=variable)
-    words = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}
-    if text.strip().lower() in words:
-        return words[text.strip().lower()]
-    raise SettingsError(f"Expected 1 or 0, got {text!r}.", source=variable)
-
-
-def parse(raw: bytes, path: str) -> dict[str, Any]:
-    """The object in a settings file; every fault is named with its line and column."""
-    import json
-
-    def no_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        made: dict[str, Any] = {}
-        for key, value in pairs:
-            if key in made:
-                raise SettingsError(f"The key {key!r} stands twice; one of the two would be lost.", source=path)
-            made[key] = value
-        return made
-
-    def no_number(word: str) -> Any:
-        raise SettingsError(f"{word} is not a number in JSON.", source=path)
-
-    try:
-        found = json.loads(raw.decode("utf-8-sig"), object_pairs_hook=no_twins, parse_constant=no_number)
-    except UnicodeDecodeError as error:
-        line = raw.count(b"\n", 0, error.start) + 1
-        column = error.start - raw.rfind(b"\n", 0, error.start)
-        raise SettingsError("This is not UTF-8 text.", source=path, line=line, column=column) from None
-    except json.JSONDecodeError as error:
-        raise SettingsError(
-            f"This is not valid JSON: {error.msg}.", source=path, line=error.lineno, column=error.colno
-        ) from None
-    except ValueError:
-        raise SettingsError("A number has too many digits.", source=path) from None
-    except RecursionError:
-        raise SettingsError("The JSON is nested too deeply.", source=path) from None
-    if not isinstance(found, dict):
-        raise SettingsError("Expected a JSON object.", source=path, line=1, column=1)
-    return found

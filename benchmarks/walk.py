@@ -1,0 +1,114 @@
+"""How far a call walks: the files and functions of ours that one `Read` crosses, from the model's stream to its result.
+
+The third `Read` of a session is counted, so that everything is imported and bound. `sys.setprofile`, and
+`threading.setprofile` for the worker thread, see each Python function of Pegboard that is entered from the first event
+of the model's stream until the `tool_result` is in the conversation. Functions of the standard library, pydantic and
+anyio are not ours, and what dataclasses generate has no file. A coroutine that waits is entered again: that counts.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import tempfile
+import threading
+from collections import Counter
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import anyio
+
+from pegboard import Board
+from pegboard_session.loop import Session
+from pegboard_session.replay import ReplayProvider
+
+HERE = Path(__file__).resolve().parents[1]
+GROUPS = {"core": "core/src/", "session": "plugins/host/session/", "tool": "plugins/files/read/"}
+
+
+class Walk:
+    """Counts function calls by file while it is on."""
+
+    def __init__(self) -> None:
+        self.is_on = False
+        self.files: Counter[str] = Counter()
+        self.functions: Counter[str] = Counter()
+
+    def __call__(self, frame: FrameType, event: str, _: Any) -> None:
+        if event != "call" or not self.is_on:
+            return
+        name = frame.f_code.co_filename
+        if name.startswith((f"{HERE}/core/src/", f"{HERE}/plugins/")):
+            short = name.removeprefix(f"{HERE}/")
+            self.files[short] += 1
+            self.functions[f"{short}:{frame.f_code.co_qualname}"] += 1
+
+
+def script() -> list[dict[str, Any]]:
+    read = {"type": "tool_use", "id": "", "name": "Read", "input": {"file_path": "a.txt"}}
+    turns = [{"content": [{**read, "id": f"c{i}", "input": {"file_path": f"{i}.txt"}}]} for i in range(3)]
+    return [*turns, {"content": [{"type": "text", "text": "done"}]}]
+
+
+async def walk(folder: Path) -> Walk:
+    for number in range(3):
+        (folder / f"{number}.txt").write_text("one\ntwo\n")
+    board = Board.load(cwd=folder, env={"HOME": str(folder / "home"), "PATH": "/usr/bin:/bin"})
+    counted = Walk()
+    threading.setprofile(counted)
+    sys.setprofile(counted)
+    async with Session(board, ReplayProvider(script(), "the walk"), model="scripted") as session:
+        answer, turns = session._answer, 0
+
+        async def read(*given: Any) -> None:
+            nonlocal turns
+            turns += 1
+            if turns == 3:
+                await anyio.sleep(1)  # What a session does in the background when it starts is no part of the call.
+                counted.is_on = True
+            await type(session)._read(session, *given)
+
+        def answered(results: Any) -> None:
+            answer(results)
+            counted.is_on = False
+
+        session._read, session._answer = read, answered  # type: ignore[method-assign, assignment]
+        await session.run("Read them.")
+    sys.setprofile(None)
+    return counted
+
+
+def group(file: str) -> str:
+    for name, prefix in GROUPS.items():
+        if file.startswith(prefix):
+            return name
+    return file.split("/")[2]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--json", action="store_true")
+    parser.add_argument("--functions", action="store_true", help="list every function")
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        counted = anyio.run(walk, Path(folder).resolve())
+    own = {file for file in counted.files if group(file) == "tool"}
+    rows = [{"file": file, "group": group(file), "calls": calls} for file, calls in sorted(counted.files.items())]
+    ours = len(counted.files) - len(own)
+    total = {"files": len(counted.files), "besides_the_tool": ours, "calls": counted.files.total()}
+    if given.json:
+        print(json.dumps({**total, "rows": rows}))
+        return
+    for row in rows:
+        print(f"{row['calls']:>5}  {row['group']:<10} {row['file']}")
+        if given.functions:
+            for name, calls in sorted(counted.functions.items()):
+                if name.startswith(f"{row['file']}:"):
+                    print(f"{'':<18}{calls:>4}  {name.rpartition(':')[2]}")
+    print(f"{total['files']} files, {ours} besides the tool's own, {total['calls']} function calls")
+
+
+if __name__ == "__main__":
+    main()

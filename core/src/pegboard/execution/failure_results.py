@@ -1,0 +1,52 @@
+"""What the model reads of a call that did not come to its own end, and whose failure concerns the calls after it."""
+
+from __future__ import annotations
+
+from pegboard.calls import Allow, Result, Text
+from pegboard.errors import CODES
+from pegboard.execution.queue import QueuedCall
+
+LINE = 200
+"""How many characters of a failure are repeated in the answers of the calls it cancelled."""
+
+
+def stopped(run: QueuedCall) -> Result | None:
+    """The answer to a call that somebody stopped or that took too long; None for one that ended by itself.
+
+    It names the cause and is never worded as a failure of the call. What the tool has added to the cancellation with
+    `add_note`, such as its output so far, follows.
+    """
+    if run.why:
+        words, code = f"{run.name} was cancelled {run.why}.", "cancelled"
+    elif run.clock and (words := run.clock.verdict(run.name)):
+        code = "timeout"
+    else:
+        return None
+    return _error(run, f"{words}\n{run.last_words}" if run.last_words else words, code)
+
+
+def crashed(run: QueuedCall, reason: str) -> Result:
+    """The answer to a call that broke in a way dispatch could not put into words."""
+    return _error(run, f"{run.name} failed because of a bug: {reason}. {CODES['internal']}", "internal")
+
+
+def because_of(run: QueuedCall, result: Result) -> str:
+    """Why the calls after a failed one are cancelled, as the end of a sentence."""
+    first = next((line.strip() for line in result.text.splitlines() if line.strip()), "it gave no reason")
+    if len(first) > LINE:
+        first = first[: LINE - 1].rstrip() + "…"
+    return f"because {run.name} failed: {first.rstrip('.')}"
+
+
+def cascades(run: QueuedCall, result: Result) -> bool:
+    """Whether this result means that the calls after it must not run: a denial or a cancellation never does."""
+    tool = run.bound.tool if run.bound else None
+    if not result.is_error or tool is None or not tool.cascades or run.why:
+        return False
+    if result.code == "permission_denied" and result.decision and not isinstance(result.decision, Allow):
+        return False
+    return not (run.facts.read_only if run.has_facts else tool.read_only)
+
+
+def _error(run: QueuedCall, words: str, code: str) -> Result:
+    return Result(run.call.id, run.name, (Text(words),), is_error=True, code=code)

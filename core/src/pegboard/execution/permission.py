@@ -1,0 +1,183 @@
+"""May this call run? Everyone is asked, the strictest answer counts, and what is left open goes to a person."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
+
+from pegboard.calls import Allow, Ask, Decision, Deny, strictest
+from pegboard.errors import ToolError
+from pegboard.execution.call_run import CallRun
+from pegboard.execution.hooks import BoundHook, BoundHooks, maybe_await
+from pegboard.execution.suggestions import keep_rules, suggested_rules
+from pegboard.extensions import Answer, Question
+from pegboard.inputs import Input, validate
+from pegboard.permission.approved_paths import resolve_paths
+from pegboard.permission.decide import decide
+from pegboard.permission.digest import fingerprint
+from pegboard.permission.modes import may_classify
+
+log = logging.getLogger("pegboard")
+
+PLUGINS, TOOL = "plugins", "tool"
+"""The layers of opinions that name none themselves."""
+
+
+def refuse_invalid(run: CallRun, args: Input, hooks: BoundHooks) -> None:
+    """Raise what the tool or a plugin finds wrong with an input that fits the schema."""
+    tool = run.tool
+    wrong = tool.validate_input(args)
+    for check in hooks.validate_input:
+        if wrong:
+            break
+        wrong = check(tool, args, run.ctx)
+    if wrong:
+        raise ToolError(f"{tool.name}: {wrong}")
+
+
+async def permit(run: CallRun, hooks: BoundHooks) -> Decision:
+    """The decision on the input in `run.args`; whoever is asked may have put another one there."""
+    began = time.perf_counter()
+    opinions = [*run.opinions, *await opinions_of(run, hooks)]
+    decision = decide(run.tool, run.facts, run.ctx, opinions, hooks.modes)
+    if hooks.classify_call and may_classify(decision, hooks.modes.effective(run.ctx.mode, run.ctx.settings)):
+        decision = await _classify(run, hooks) or decision
+    _tell(run, hooks, "decided", decision, began)
+    if not isinstance(decision, Ask):
+        return decision
+    answer: Decision | None = None
+    if hooks.ask_user:  # With nobody to ask, nothing is previewed or suggested.
+        try:
+            answer = await run.ask(lambda: _put(run, hooks, decision))
+        except BaseException:
+            _tell(run, hooks, "answered", decision, began, decision="cancelled", asked_by=decision.layer)
+            raise
+    said = answer or Deny(f"{decision.reason} Nobody was there to approve it.", layer="ask", rule=decision.rule)
+    more = {"asked_by": decision.layer, "unanswered": answer is None, "approved_sha256": run.approved}
+    _tell(run, hooks, "answered", said, began, **more)
+    return said
+
+
+def hold_to_approval(run: CallRun) -> None:
+    """What a person approved is what runs: refuse an input that is no longer the one in the question."""
+    if run.approved and run.approved != fingerprint(run.tool.observable_input(run.args, run.ctx)):
+        reason = f"The input of {run.tool.name} changed after it was approved, so it did not run."
+        raise ToolError(reason, code="permission_denied")
+
+
+async def opinions_of(run: CallRun, hooks: BoundHooks) -> list[Decision]:
+    """What the tool and every `check_permission` say; None and an empty answer are no opinion."""
+    tool, args, ctx = run.tool, run.args, run.ctx
+    own = await maybe_await(tool.check_permission(args, ctx))
+    opinions = [] if own is None else [_named(own, f"the tool {tool.name}", TOOL)]
+    for hook in hooks.bound("check_permission"):
+        opinions += said_by(hook, await hook.ask(tool, args, run.facts, ctx, on_error=failed_guard))
+    return opinions
+
+
+def said_by(hook: BoundHook, said: Decision | Iterable[Decision] | None) -> list[Decision]:
+    """The answer of a hook as opinions that name the plugin and the hook, unless they name a settings file."""
+    if said is None:
+        return []
+    try:
+        return [_named(opinion, str(hook), PLUGINS) for opinion in ([said] if isinstance(said, Decision) else said)]
+    except Exception as error:
+        log.exception("%s failed", hook)
+        return [failed_guard(error, hook)]
+
+
+def failed_guard(error: Exception, hook: BoundHook) -> Decision:
+    """The opinion of a guard that raised."""
+    return Deny(f"{hook} failed: {type(error).__name__}.", layer="hooks", source=str(hook))
+
+
+def _named(opinion: Decision, source: str, layer: str) -> Decision:
+    if not isinstance(opinion, Decision):
+        raise TypeError(f"expected Allow, Ask, Deny or None, got {type(opinion).__name__}")
+    if opinion.source and opinion.layer:
+        return opinion
+    return replace(opinion, layer=opinion.layer or layer, source=opinion.source or source)
+
+
+async def _classify(run: CallRun, hooks: BoundHooks) -> Decision | None:
+    """The last and dearest opinion. A classifier that fails has none, and the call asks."""
+    failed = Ask("A classify_call hook failed.")
+    said = await hooks.ask("classify_call", run.tool, run.args, run.ctx, on_error=lambda error, hook: failed)
+    if any(opinion is failed for opinion in said):
+        return None
+    return strictest([replace(opinion, layer=opinion.layer or "classifier") for opinion in said])
+
+
+async def _put(run: CallRun, hooks: BoundHooks, decision: Decision) -> Decision | None:
+    """Ask one after another until somebody answers; None when nobody does."""
+    question = _question(run, hooks, decision)
+    for hook in hooks.ask_user:
+        said: Decision | Answer | None = await maybe_await(hook(question, run.call, run.ctx))
+        answer = said if isinstance(said, Answer) or said is None else Answer(said)
+        if answer is None:
+            continue
+        run.note("", answer.stop)
+        if answer.input is None or not isinstance(answer.decision, Allow):
+            run.approved = question.digest if isinstance(answer.decision, Allow) else ""
+            return answer.decision
+        decision = await _decide_again(run, hooks, answer)
+        if not isinstance(decision, Ask):
+            return decision
+        question = _question(run, hooks, decision)
+    return None
+
+
+def _question(run: CallRun, hooks: BoundHooks, decision: Decision) -> Question:
+    tool, args, ctx, facts = run.tool, run.args, run.ctx, run.facts
+    seen = tool.observable_input(args, ctx)
+    return Question(
+        run.call,
+        decision,
+        tool.describe(args),
+        seen,
+        tool=tool,
+        args=args,
+        digest=fingerprint(seen),
+        make_preview=lambda: tool.preview(args, ctx),
+        make_rules=lambda: suggested_rules(tool, args, facts, ctx, decision, hooks),
+        keeper=lambda rules: keep_rules(rules, ctx, hooks),
+    )
+
+
+async def _decide_again(run: CallRun, hooks: BoundHooks, answer: Answer) -> Decision:
+    """An input that came with an approval is approved only as far as rules, tool and plugins let it."""
+    tool, was = run.tool, run.facts
+    args, _ = validate(tool.name, tool.input, answer.input or {})
+    refuse_invalid(run, args, hooks)
+    facts = await maybe_await(tool.facts(args, run.ctx))
+    if (was.read_only and not facts.read_only) or (was.concurrency_safe and not facts.concurrency_safe):
+        # The turn has already decided what may run beside it.
+        reason = f"The input that came with the approval would make {tool.name} do more than was approved."
+        return Deny(reason, layer="ask")
+    run.args = args
+    run.facts, run.approved_paths = resolve_paths(facts, run.ctx)
+    opinions = [*await opinions_of(run, hooks), answer.decision]
+    return decide(tool, run.facts, run.ctx, opinions, hooks.modes)
+
+
+def _tell(run: CallRun, hooks: BoundHooks, kind: str, decided: Decision, began: float, **more: Any) -> None:
+    """Let observers know how it stands, with all that an audit needs but the input itself."""
+    if not hooks.observe:
+        return
+    about = {
+        "id": run.call.id,
+        "name": run.tool.name,
+        "session": run.ctx.session_id,
+        "input_sha256": fingerprint(run.tool.observable_input(run.args, run.ctx)),
+        "decision": decided.word,
+        "layer": decided.layer,
+        "reason": decided.reason,
+        "rule": decided.rule,
+        "source": decided.source,
+        "line": decided.line,
+        "ms": round((time.perf_counter() - began) * 1000, 3),
+    }
+    hooks.emit(kind, **{**about, **more})

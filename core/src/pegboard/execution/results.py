@@ -1,0 +1,169 @@
+"""A place for results that are too long for a conversation: kept whole in a file, shown as a preview.
+
+Writing blocks; a caller on an event loop hands `fit` to a worker thread when the result is large.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+import tempfile
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import TypeGuard
+
+from pegboard.calls import Block, Result, Text
+from pegboard.execution.previews import Preview, preview, shrink
+from pegboard.settings.locations import private_folder, state_dir
+
+PREVIEW_CHARS = 4_000
+"""How much of a saved result the model still sees, the remark about it included."""
+RETENTION_DAYS = 30
+SLICE = 1 << 20
+SUFFIX = ".txt"
+
+
+class ResultsStore:
+    """The results folder of one session."""
+
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        retention_days: float | None = RETENTION_DAYS,
+        preview_chars: int = PREVIEW_CHARS,
+    ) -> None:
+        """Keep results in `folder`, which is made when it is needed. What is older than the retention goes now."""
+        self.folder = folder
+        self._preview_chars = preview_chars
+        if retention_days is not None:
+            remove_old(folder, retention_days)
+
+    @classmethod
+    def for_session(
+        cls, env: Mapping[str, str], session: str, *, retention_days: float | None = RETENTION_DAYS
+    ) -> ResultsStore:
+        """The store of a session below the user's state directory; what old sessions left behind goes now."""
+        state = state_dir(env)
+        folder = private_folder(Path(state, "results", _plain(session))) if state else None
+        if folder is None:
+            return cls(Path(tempfile.mkdtemp(prefix="pegboard-results-")), retention_days=None)
+        if retention_days is not None:
+            for other in _folders(folder.parent):
+                remove_old(other, retention_days)
+                if other != folder:
+                    with suppress(OSError):
+                        other.rmdir()
+        return cls(folder, retention_days=None)
+
+    def fit(self, blocks: Sequence[Block], limit: int | None, name: str, call_id: str) -> tuple[Block, ...]:
+        """The blocks as they are when their text is within the limit; otherwise a preview, with all text in a file.
+
+        Pictures and documents stay as they are and where they are.
+        """
+        if limit is None or text_size(blocks) <= limit:
+            return tuple(blocks)
+        return self._save(blocks, min(limit, self._preview_chars), name, call_id)
+
+    def fit_turn(self, results: Sequence[Result], budget: int) -> list[Result]:
+        """The results of a turn so that their text is within the budget; the largest are saved first."""
+        fitted = list(results)
+        left = sum(text_size(result.content) for result in fitted)
+        share = min(self._preview_chars, budget // max(len(fitted), 1))
+        for index in sorted(range(len(fitted)), key=lambda index: -text_size(fitted[index].content)):
+            result = fitted[index]
+            before = text_size(result.content)
+            if left <= budget or before <= share:
+                break
+            content = self._save(result.content, share, result.name, result.call_id)
+            if text_size(content) < before:
+                fitted[index] = replace(result, content=content)
+                left -= before - text_size(content)
+        return fitted
+
+    def _save(self, blocks: Sequence[Block], room: int, name: str, call_id: str) -> tuple[Block, ...]:
+        """One preview in the place of the first text. A preview among the blocks is made shorter, never saved again."""
+        if any(isinstance(block, Preview) for block in blocks):
+            room //= 2
+            blocks = [shrink(block, room) if isinstance(block, Preview) else block for block in blocks]
+        texts = [block.text for block in blocks if _is_plain(block)]
+        if not texts or sum(map(len, texts)) <= room:
+            return tuple(blocks)
+        path, problem = self._write(texts, name, call_id)
+        first = next(index for index, block in enumerate(blocks) if _is_plain(block))
+        rest = (block for block in blocks[first:] if not _is_plain(block))
+        return (*blocks[:first], preview(texts, room, name, path, problem), *rest)
+
+    def _write(self, texts: list[str], name: str, call_id: str) -> tuple[Path | None, str]:
+        """Write all of it or nothing; a half-written file never has the name that the model is told."""
+        stem = f"{_plain(name)}-{_plain(call_id)}-{secrets.token_hex(4)}"
+        part = self.folder / f"{stem}.part"
+        try:
+            if private_folder(self.folder) is None:
+                return None, "its folder cannot be used"
+            with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600), "wb") as file:
+                for piece in _pieces(texts):
+                    file.write(piece)
+            return part.rename(self.folder / f"{stem}{SUFFIX}"), ""
+        except OSError as error:
+            with suppress(OSError):
+                part.unlink(missing_ok=True)
+            return None, error.strerror or str(error)
+
+
+def text_size(blocks: Iterable[Block]) -> int:
+    """How many characters of text there are."""
+    return sum(len(block.text) for block in blocks if isinstance(block, Text))
+
+
+def remove_old(folder: Path, days: float) -> None:
+    """Remove the files of a results folder that nobody has written to for so many days."""
+    limit = time.time() - days * 86_400
+    try:
+        entries = list(os.scandir(folder))
+    except OSError:
+        return
+    for entry in entries:
+        with suppress(OSError):
+            if (
+                entry.name.endswith((SUFFIX, ".part"))
+                and entry.is_file(follow_symlinks=False)
+                and entry.stat(follow_symlinks=False).st_mtime < limit
+            ):
+                Path(entry).unlink()
+
+
+def _folders(root: Path) -> list[Path]:
+    try:
+        return [Path(entry) for entry in os.scandir(root) if entry.is_dir(follow_symlinks=False)]
+    except OSError:
+        return []
+
+
+def _is_plain(block: Block) -> TypeGuard[Text]:
+    return isinstance(block, Text) and not isinstance(block, Preview)
+
+
+def _plain(text: str) -> str:
+    """A piece of a file name: what came from a model or a plugin must not become a path."""
+    return re.sub(r"[^A-Za-z0-9_-]+", "-", text)[:40].strip("-") or "result"
+
+
+def _pieces(texts: list[str]) -> Iterable[bytes]:
+    """The texts as bytes, a slice at a time, so that a result of any size costs no second copy of it."""
+    for number, text in enumerate(texts):
+        if number:
+            yield b"\n"
+        for start in range(0, len(text), SLICE):
+            yield _encoded(text[start : start + SLICE])
+
+
+def _encoded(text: str) -> bytes:
+    try:
+        return text.encode("utf-8", "surrogateescape")  # bytes that were not text come out as they went in
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "surrogatepass")

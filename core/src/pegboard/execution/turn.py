@@ -1,0 +1,298 @@
+"""One turn: calls run as if one after another, and neighbours that are safe overlap.
+
+Who may start is decided in `queue.py`; here calls are run, cancelled and answered. There is no task per call: a worker
+that has finished a call takes the next one.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from types import TracebackType
+from typing import Any, Literal, Self
+
+from anyio import CancelScope, Event, Lock, Semaphore, create_task_group, get_cancelled_exc_class
+from anyio.abc import TaskGroup
+from anyio.lowlevel import EventLoopToken, checkpoint_if_cancelled, current_token
+
+from pegboard.calls import Call, Result
+from pegboard.context import Context
+from pegboard.contract import Tool
+from pegboard.execution import failure_results
+from pegboard.execution.call_run import BoundTool, ToolHost
+from pegboard.execution.dispatch import dispatch, report_finished
+from pegboard.execution.limits import Limits
+from pegboard.execution.queue import CallQueue, ContextChangedError, QueuedCall
+from pegboard.execution.threads import AbandonedThreads, left_running
+from pegboard.function_tool import _FunctionTool  # pyright: ignore[reportPrivateUsage]
+
+CAP = 10
+"""How many calls of a turn act at once unless settings say otherwise."""
+PATIENCE = 5.0
+"""How many seconds a call that changes something waits for the thread of a stopped one."""
+
+log = logging.getLogger("pegboard")
+
+
+class Turn:
+    """The calls of one message of a model.
+
+    Example::
+
+        async with Turn(ctx, board) as turn:
+            turn.add(call)                        # while the model still writes
+            turn.end()                            # the message is complete
+            async for result in turn.results():   # in request order, each as soon as it can be
+                ...
+        ctx = turn.ctx
+
+    With `eager="safe"` only calls that read and are concurrency-safe act before `end()`; with `"all"` every call does,
+    in order. `questions` is the session's lock for questions to people and `abandoned` its memory of threads that
+    could not be stopped; a turn inside a call is given the same two, and has slots of its own.
+    """
+
+    thread: int
+    token: EventLoopToken
+    _group: TaskGroup
+
+    def __init__(
+        self,
+        ctx: Context,
+        host: ToolHost,
+        *,
+        cap: int = CAP,
+        cascade: bool = True,
+        eager: Literal["safe", "all"] = "safe",
+        questions: Lock | None = None,
+        limits: Callable[[Tool[Any, Any]], Limits | None] | None = None,
+        abandoned: AbandonedThreads | None = None,
+        patience: float = PATIENCE,
+    ) -> None:
+        self.host, self.cap, self.cascade, self.limits, self.patience = host, cap, cascade, limits, patience
+        self.questions = questions or Lock(fast_acquire=True)
+        self.abandoned = AbandonedThreads() if abandoned is None else abandoned
+        self.queue = CallQueue(ctx, complete=eager == "all")
+        self.slots = Semaphore(cap, fast_acquire=True)
+        self.acting = 0
+        self.begun = False
+        """Whether any call has begun to act: from then on the request must not be repeated."""
+        self.ended = Event()
+        self._over = False
+        self._sent = False
+        self._hooks_may_wait = bool(host.hooks.before_call or host.hooks.check_permission or host.hooks.classify_call)
+        """Whether hooks may keep a call from acting for long: then its slot must not be counted before it is taken."""
+        self._stopped = ""
+        self._news: Event | None = None
+        self._left: Event | None = None
+
+    @property
+    def ctx(self) -> Context:
+        """The context after every barrier so far; when all results are there, the one that the next turn sees."""
+        return self.queue.ctx
+
+    async def __aenter__(self) -> Self:
+        self.thread, self.token = threading.get_ident(), current_token()
+        self._group = create_task_group()
+        await self._group.__aenter__()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> bool | None:
+        if not self._over:
+            self.cancel("because the turn was ended", force=True)
+            self.end()
+        try:
+            return await self._group.__aexit__(kind, error, trace)
+        except BaseExceptionGroup as group:
+            if group.exceptions == (error,):
+                return False  # The caller's own exception goes on as it was raised.
+            raise
+
+    def add(self, call: Call) -> None:
+        """Queue a call and start it if it may start.
+
+        Never waits: the reader of the model's stream must not stand behind a tool.
+        """
+        if self._over:
+            raise RuntimeError("This turn has ended. Start a new one for further calls.")
+        bound = self._find(call.name)
+        run = QueuedCall(self, call, bound, safety(bound.tool) if bound else True)
+        self.queue.calls.append(run)
+        if self._stopped:
+            self._stop([run], self._stopped, force=False)
+        else:
+            self.pump()
+
+    def end(self) -> None:
+        """Say that the model has written its last call."""
+        self._over = self.queue.complete = True
+        self.ended.set()
+        self.pump()
+        self._wake()
+
+    def cancel(self, why: str = "by the user", *, only: str | None = None, force: bool = False) -> None:
+        """Stop every unfinished call, or the `only` one with this id; it is answered `<Name> was cancelled <why>`.
+
+        Calls that are still to come are answered alike. A call whose tool blocks interruption finishes once it has
+        begun to act, unless forced.
+        """
+        if only is None:
+            self._stopped = why
+        self._stop([run for run in self.queue.calls if only in (None, run.call.id)], why, force)
+
+    def results(self) -> Results:
+        """Each result in request order, as soon as it and all before it are there."""
+        return Results(self)
+
+    async def result(self, index: int) -> Result | None:
+        """The result of one call by its place in the request, or None when the turn ends before it."""
+        while index < len(self.queue.calls) or not self._over:
+            if index < len(self.queue.calls) and (result := self.queue.calls[index].result):
+                return result
+            self._news = self._news or Event()
+            await self._news.wait()
+        return None
+
+    def pump(self) -> None:
+        """Send for a worker if a call may start and there is a slot for it."""
+        if not self._sent and self.acting < self.cap and self.queue.head():
+            self._sent = True
+            self._group.start_soon(self._work)
+
+    async def one_has_left(self) -> None:
+        """Wait until a call has left."""
+        self._left = self._left or Event()
+        await self._left.wait()
+
+    async def _work(self) -> None:
+        self._sent = False
+        while self.acting < self.cap and (run := self.queue.next()):
+            if self._hooks_may_wait or self.acting + 1 < self.cap:
+                self.pump()  # While this call stands still, another worker takes the next; if it never does, this will.
+            await self._run(run)
+
+    async def _run(self, run: QueuedCall) -> None:
+        result: Result | None = None
+        left_running.set(run.thread_left_running)
+        try:
+            with CancelScope() as run.scope:
+                while result is None and not run.why:
+                    try:
+                        result = await dispatch(run, self.host)
+                    except ContextChangedError:
+                        run.base = self.ctx
+                    except get_cancelled_exc_class() as cancelled:
+                        run.last_words = "\n".join(getattr(cancelled, "__notes__", ()))
+                        raise
+        except BaseException as error:
+            if _is_for_the_host(error):
+                raise
+            await checkpoint_if_cancelled()  # If nobody cancelled the turn, the tool let out a cancellation of its own.
+            result = self._crashed(run, error)
+        self._finish(run, result)
+
+    def _finish(self, run: QueuedCall, result: Result | None) -> None:
+        run.end()
+        run.result = result = self._answer(run, result)
+        self.queue.leave(run)
+        if self.cascade and result.is_error and failure_results.cascades(run, result):
+            self._stopped = self._stopped or failure_results.because_of(run, result)
+            later = self.queue.calls[self.queue.calls.index(run) + 1 :]
+            self._stop(later, failure_results.because_of(run, result), force=False)
+        self._wake()
+
+    def _answer(self, run: QueuedCall, result: Result | None) -> Result:
+        """The result as dispatch made it, unless the call was stopped or its change cannot be applied."""
+        finished = result is not None
+        if result is None or result.is_error:
+            result = failure_results.stopped(run) or result
+        if result is None:
+            raise RuntimeError(f"{run.name} ended without a result and without a reason.")
+        if not finished:
+            report_finished(run, result, self.host.hooks)
+        if result.change is not None:
+            try:
+                self.ctx.after(result.change)
+            except Exception as error:
+                result = self._crashed(run, error)
+        return replace(result, notes=(*result.notes, *run.notes)) if run.notes else result
+
+    def _stop(self, runs: Iterable[QueuedCall], why: str, force: bool) -> None:
+        for run in runs:
+            if run.result or run.why or (run.blocks and not force):
+                continue
+            run.why = why
+            if not run.started:
+                run.result = self._answer(run, None)
+            elif run.scope:
+                run.scope.cancel()
+        self.pump()
+        self._wake()
+
+    def _wake(self) -> None:
+        """Wake whoever waits for a result, or for a call to leave."""
+        if self._over and self.queue.empty:
+            self.queue.fold()
+        if self._news:
+            self._news.set()
+            self._news = None
+        if self._left:
+            self._left.set()
+            self._left = None
+
+    def _find(self, name: str) -> BoundTool | None:
+        try:
+            return self.host.find(name)
+        except Exception:
+            return None  # Its dispatch meets the same error and puts it into words.
+
+    def _crashed(self, run: QueuedCall, error: BaseException) -> Result:
+        log.error("a call of %s broke its turn's rules", run.name, exc_info=error)
+        return failure_results.crashed(run, type(error).__name__)
+
+
+class Results:
+    """The results of a turn. An object rather than a generator: whoever stops early leaves nothing to clean up."""
+
+    def __init__(self, turn: Turn) -> None:
+        self._turn, self._index = turn, 0
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> Result:
+        result = await self._turn.result(self._index)
+        if result is None:
+            raise StopAsyncIteration
+        self._index += 1
+        return result
+
+
+def _is_for_the_host(error: BaseException) -> bool:
+    """Whether an exception means the whole program rather than one call."""
+    kinds = (KeyboardInterrupt, GeneratorExit)
+    return bool(error.subgroup(kinds)) if isinstance(error, BaseExceptionGroup) else isinstance(error, kinds)
+
+
+def safety(tool: Tool[Any, Any]) -> bool | None:
+    """Whether calls of a tool may overlap, if that does not depend on the input."""
+    facts = type(tool).facts
+    constant = facts is Tool.facts or (
+        isinstance(tool, _FunctionTool) and facts is _FunctionTool.facts and not tool._facts
+    )
+    return tool.concurrency_safe if constant else None
+
+
+async def run_calls(
+    host: ToolHost, calls: Iterable[Call], ctx: Context, **options: Any
+) -> tuple[list[Result], Context]:
+    """Run a finished list of calls as one turn: the results in request order, and the context after them."""
+    async with Turn(ctx, host, **options) as turn:
+        for call in calls:
+            turn.add(call)
+        turn.end()
+        results = [result async for result in turn.results()]
+    return results, turn.ctx

@@ -1,1 +1,0 @@
-"""What a host brings to its tools: processes, background work, a place for long results."""

@@ -1,0 +1,87 @@
+"""Which hooks there are, and whether those of a plugin fit them."""
+
+from __future__ import annotations
+
+import inspect
+import os
+from typing import TYPE_CHECKING, Any
+
+from pegboard.errors import PluginError
+from pegboard.hookspecs import CORE_HOOKS
+from pegboard.plugins import index
+from pegboard.reserved import HOOKS
+from pegboard.wording import did_you_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from pegboard.records import HookRecord
+
+
+def known_hooks(env: Mapping[str, str] | None = None) -> dict[str, HookRecord]:
+    """The hooks of the core and those that installed distributions specify."""
+    return CORE_HOOKS | index.declared(env)["hooks"]
+
+
+def check_hooks(plugin: Any, known: Mapping[str, HookRecord] | None = None) -> list[str]:
+    """The hooks a plugin implements; each trap of mixing pluggy with awaiting is refused with what to write instead.
+
+    A hook of Pegboard's whose specification is not installed is left out; `unspecified_hooks` names it.
+    """
+    known = known_hooks() if known is None else known
+    hooks = []
+    for name, function, options in _implementations(plugin):
+        where = f"{name} in {_place(function)}"
+        if name not in known:
+            if options.get("optionalhook") or name in HOOKS:
+                continue
+            raise PluginError(f"{where} is not a hook.{did_you_mean(name, {*known, *HOOKS})}", kind="unknown-hook")
+        awaits = known[name]["awaits"]
+        if options.get("wrapper") or options.get("hookwrapper"):
+            raise PluginError(f"{where} is a hook wrapper. {WRAPPER_ADVICE[awaits]}", kind="hook-wrapper")
+        if not awaits and (inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function)):
+            reason = f"{where} is an async def, but {name} is not awaited. Write a plain def."
+            raise PluginError(reason, kind="async-hook")
+        _check_parameters(name, function, where, known[name]["parameters"])
+        hooks.append(name)
+    return sorted(hooks)
+
+
+WRAPPER_ADVICE = {
+    True: "It would see the awaitable being made, not run. Implement wrap_execute to surround execution.",
+    False: "Pegboard calls hooks one by one and has no wrappers. Write a plain implementation.",
+}
+
+
+def unspecified_hooks(plugin: Any, known: Mapping[str, HookRecord]) -> list[str]:
+    """The hooks of a plugin that nothing installed specifies, though a distribution of Pegboard's would."""
+    return sorted({name for name, _, _ in _implementations(plugin) if name in HOOKS and name not in known})
+
+
+def _implementations(plugin: Any) -> Iterator[tuple[str, Any, dict[str, Any]]]:
+    for attribute in dir(plugin):
+        function = inspect.getattr_static(plugin, attribute, None)
+        function = getattr(function, "__func__", function)
+        options = getattr(function, "pegboard_impl", None)
+        if isinstance(options, dict):
+            yield options.get("specname") or attribute, function, options
+
+
+def _check_parameters(name: str, function: Any, where: str, allowed: list[str]) -> None:
+    for parameter in inspect.signature(function).parameters.values():
+        if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
+            raise PluginError(f"{where} takes *{parameter.name}. Name the parameters it needs.", kind="hook-signature")
+        if parameter.kind is parameter.KEYWORD_ONLY and parameter.default is parameter.empty:
+            reason = f"{where} takes {parameter.name!r} by keyword only; hooks are called by position. Remove the *."
+            raise PluginError(reason, kind="hook-signature")
+        if parameter.name not in allowed and parameter.name != "self" and parameter.default is parameter.empty:
+            offered = ", ".join(sorted(allowed)) or "no parameters"
+            reason = f"{where} asks for {parameter.name!r}; {name} offers {offered}."
+            raise PluginError(reason, kind="hook-signature")
+
+
+def _place(function: Any) -> str:
+    code = getattr(inspect.unwrap(function), "__code__", None)
+    if code is None:
+        return "an unknown place"
+    return f"{os.path.join(*code.co_filename.split(os.sep)[-2:])}:{code.co_firstlineno}"

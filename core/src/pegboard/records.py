@@ -1,0 +1,141 @@
+"""What the index keeps, as types. Only type checkers import this: a record is a plain dict that `marshal` can store."""
+
+from __future__ import annotations
+
+from typing import Any, NotRequired, TypedDict
+
+
+class PluginName(TypedDict):
+    """What switches need to know of a plugin."""
+
+    dist: str
+    entry: str
+    family: str
+
+
+class ToolOwner(PluginName):
+    """Where a tool in the pool comes from."""
+
+    version: str
+    overrides: NotRequired[bool]
+
+
+class ToolRecord(TypedDict):
+    """A tool, as far as listings and the pool need it."""
+
+    name: str
+    aliases: list[str]
+    hint: str
+    guidance: str
+    definition: bytes
+    read_only: bool
+    concurrency_safe: bool
+    open_world: bool
+    destructive: bool
+    max_result_chars: int | None
+    requires_binaries: list[str]
+    platforms: list[str]
+    dynamic: bool
+    subagents: bool
+    rule_subject: str
+    rule_parameter: str
+    capability: str
+
+
+class ScanRecord(TypedDict):
+    """What came of importing a plugin once."""
+
+    state: str
+    kind: str
+    reason: str
+    traceback: str
+    hooks: list[str]
+    unspecified: list[str]
+    tools: list[ToolRecord]
+    printed: str
+    ms: float
+    origin: str
+    files: NotRequired[list[str]]
+
+
+class PluginRecord(ToolOwner):
+    """An installed plugin; `scan` is None until somebody wanted it."""
+
+    id: str
+    value: str
+    api: str
+    root: str
+    editable: str
+    record: str
+    scan: ScanRecord | None
+
+
+class CommandRecord(TypedDict):
+    """A command that a distribution adds to `pegboard`."""
+
+    name: str
+    dist: str
+    value: str
+
+
+class SettingRecord(TypedDict):
+    """A declared setting: the fields of `pegboard.toml`, the distribution, and for a guard the plugins it needs."""
+
+    kind: str
+    doc: str
+    combine: NotRequired[str]
+    default: NotRequired[Any]
+    choices: NotRequired[list[str]]
+    fields: NotRequired[list[str]]
+    expects: NotRequired[str]
+    repository: NotRequired[bool]
+    variable: NotRequired[str]
+    guard: NotRequired[bool]
+    compatible: NotRequired[bool]
+    reserves: NotRequired[str]
+    owner: NotRequired[str]
+    plugins: NotRequired[list[str]]
+
+
+class GuardRecord(TypedDict):
+    """A setting that promises protection: the distribution and the plugins that keep the promise."""
+
+    owner: str
+    plugins: list[str]
+    repository: NotRequired[bool]
+    compatible: NotRequired[bool]
+
+
+class HookRecord(TypedDict):
+    """The specification of a hook: who calls it, with what, and whether implementations may be `async def`."""
+
+    owner: str
+    parameters: list[str]
+    awaits: bool
+
+
+class Declared(TypedDict):
+    """The settings and hooks of all installed distributions, and the declarations that cannot be used."""
+
+    settings: dict[str, SettingRecord]
+    not_used: dict[str, tuple[str, Any]]
+    hooks: dict[str, HookRecord]
+    faults: list[tuple[str, str]]
+    files: list[str]
+
+
+class Discovery(TypedDict):
+    """What metadata alone tells."""
+
+    plugins: list[PluginRecord]
+    commands: list[CommandRecord]
+    declared: Declared
+
+
+class IndexRecord(Discovery):
+    """The index of one environment, with what has to be unchanged for it to be true."""
+
+    format: int
+    places: list[str]
+    installed: list[int]
+    stamps: list[tuple[str, int, int, int]]

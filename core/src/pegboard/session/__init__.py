@@ -1,1 +1,0 @@
-"""The loop between a model and the board: requests, streams, turns, retries, the transcript."""

@@ -1,0 +1,120 @@
+"""What a tool may do wrong, and what the model reads of it."""
+
+import sys
+import threading
+
+import pytest
+
+from pegboard import Board, Call, Context, Image, Input, ToolError, hookimpl, tool
+from pegboard.execution.content import checked
+from pegboard.settings.layers import Settings
+
+
+class TextInput(Input):
+    text: str = ""
+
+
+@pytest.fixture
+def make(tmp_path):
+    def board(*tools, plugins=()):
+        return Board(Settings(cwd=str(tmp_path)), [], plugins=plugins, tools=tools, env={"HOME": str(tmp_path)})
+
+    return board
+
+
+@pytest.mark.parametrize(
+    ("data", "given", "expected"),
+    [
+        (b"\x89PNG\r\n\x1a\nbroken", "image/png", "(The image is not an intact image/png file and was omitted.)"),
+        (b"not a picture", "image/jpeg", "(The image is not an intact image/jpeg file and was omitted.)"),
+        (b"\xff\xd8\xff\xe0....\xff\xd9", "image/png", "image/jpeg"),
+        (b"GIF89a....\x3b", "image/gif", "image/gif"),
+        (b"x" * 5_000_001, "image/png", "(An image of 5000001 bytes was omitted: the limit is 5000000.)"),
+    ],
+)
+def test_broken_media_becomes_text_and_wrong_types_are_mended(data, given, expected):
+    made = checked(Image(data, given))
+    assert (made.media_type if isinstance(made, Image) else made.text) == expected
+
+
+async def test_a_tool_that_returns_the_wrong_type_is_a_reported_bug(make, caplog):
+    @tool(read_only=True, open_world=False)
+    async def Lies(args: TextInput, ctx: Context) -> str:
+        """Promise text."""
+        return 3
+
+    made = make(Lies)
+    result = await made.dispatch(Call("1", "Lies"))
+    assert (result.code, result.text.split(".")[0]) == ("internal", "application returned int where Lies promises str")
+
+
+async def test_a_tool_error_and_a_crash_are_told_apart(make, caplog):
+    @tool(read_only=True, open_world=False)
+    def Fails(args: TextInput, ctx: Context) -> str:
+        """Fail."""
+        if args.text:
+            raise ToolError("The cellar is locked.", code="permission_denied")
+        raise ZeroDivisionError("secret detail")
+
+    made = make(Fails)
+    assert (await made.dispatch(Call("1", "Fails", {"text": "x"}))).text == "The cellar is locked."
+    crash = await made.dispatch(Call("1", "Fails"))
+    assert "failed because of a bug in application: ZeroDivisionError" in crash.text
+    assert "secret detail" not in crash.text
+    assert "secret detail" in caplog.text
+
+
+async def test_what_a_tool_prints_is_caught_and_noted(make, capsys):
+    from pegboard.execution.stdout_capture import keep_stdout_clean
+
+    @tool(read_only=True, open_world=False)
+    def Chatty(args: TextInput, ctx: Context) -> str:
+        """Print."""
+        print("hello from", threading.current_thread() is not threading.main_thread())
+        sys.stdout.writelines(["and", " again"])
+        return "value"
+
+    made = make(Chatty)
+    with keep_stdout_clean():
+        print("outside")
+        result = await made.dispatch(Call("1", "Chatty"))
+    assert result.notes == ("printed: hello from True\nand again",)
+    assert result.text == "value"
+    assert capsys.readouterr().out == "outside\n"
+
+
+async def test_a_tool_that_changes_its_input_changes_nobody_elses(make):
+    class ListInput(Input):
+        items: list[int]
+
+    seen = []
+
+    @tool(read_only=True, open_world=False)
+    async def Greedy(args: ListInput, ctx: Context) -> str:
+        """Change the input."""
+        args.items.clear()
+        return "gone"
+
+    class Looks:
+        @hookimpl
+        def after_call(self, call):
+            seen.append(call.input)
+
+    made = make(Greedy, plugins=[Looks()])
+    await made.dispatch(Call("1", "Greedy", {"items": [1, 2]}))
+    assert seen == [{"items": [1, 2]}]
+
+
+async def test_two_hundred_megabytes_are_saved_and_previewed(make, tmp_path):
+    @tool(read_only=True, open_world=False)
+    def Flood(args: TextInput, ctx: Context) -> str:
+        """Say a lot."""
+        return "é" * 100_000_000
+
+    made = make(Flood)
+    result = await made.dispatch(Call("1", "Flood"))
+    assert not result.is_error
+    assert len(result.text) <= 4000
+    [file] = list((tmp_path / ".local/state/pegboard/results").rglob("Flood*.txt"))
+    assert file.stat().st_size == 200_000_000
+    assert str(file) in result.text

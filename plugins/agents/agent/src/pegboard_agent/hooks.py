@@ -1,0 +1,75 @@
+"""The plugin's hooks: the tool, three kinds of agents, their list for the model, a check of the files."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from pegboard import Context, Settings, hookimpl
+from pegboard_agent.agent import Agent
+from pegboard_agent.catalogue import catalogue, listing
+from pegboard_agent.kinds import BUILT_IN
+from pegboard_agent.service import SERVICE, find_agents_service
+from pegboard_session import AgentDefinition
+
+if TYPE_CHECKING:
+    from pegboard import Board
+    from pegboard_agent.run_as_agent import AgentRole
+    from pegboard_session import Session
+
+
+@hookimpl
+def register_tools() -> list[Agent]:
+    return [Agent()]
+
+
+@hookimpl
+def register_agents() -> list[AgentDefinition]:
+    return list(BUILT_IN)
+
+
+@hookimpl
+def find_agents(settings: Settings, registered: Mapping[str, AgentDefinition]) -> Mapping[str, AgentDefinition]:
+    """Those in files, as the tool would start them."""
+    return catalogue(settings, registered).kinds
+
+
+@hookimpl
+def register_services(settings: Settings, env: Mapping[str, str]) -> dict[str, object]:
+    """Let a host make a person's own session an agent: `run_as_agent(board, definition, ctx)`."""
+
+    def run_as_agent(board: Board, definition: AgentDefinition, ctx: Context) -> AgentRole:
+        from pegboard_agent.run_as_agent import as_agent  # Imported late: listing tools does not need the session loop.
+
+        return as_agent(board, definition, ctx)
+
+    return {"run_as_agent": run_as_agent}
+
+
+@hookimpl
+def register_session_services(session: Session) -> dict[str, object]:
+    """Let the tools of a conversation start sub-agents."""
+    from pegboard_agent.subagents import SubAgents  # Imported late: listing tools does not need the session loop.
+
+    return {SERVICE: SubAgents(session)}
+
+
+@hookimpl
+def start_session(ctx: Context) -> str | None:
+    """Tell the model which kinds of agents there are. Not in the tool's definition: that is the same everywhere."""
+    agents = find_agents_service(ctx)
+    if agents is None or "Agent" not in agents.tools():
+        return None
+    return listing(catalogue(ctx.settings, agents.registered()))
+
+
+@hookimpl
+def diagnose(settings: Settings) -> list[str]:
+    """What is wrong with the definitions, with file and line."""
+    # Imported here because only this command needs to know every tool there is.
+    from pegboard.hosting import Features, assemble, load_index
+
+    features = Features(settings)
+    found = load_index(lambda plugin: features.off(plugin) is None)["plugins"]
+    known = catalogue(settings, {kind.name: kind for kind in BUILT_IN})
+    return [*known.problems, *known.check(assemble(found, settings).known_names)]

@@ -1,0 +1,40 @@
+"""What a sub-agent may use and where it may work: never more than the agent that starts it."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from pegboard import Context, ToolError
+from pegboard.hosting import Pool
+from pegboard.permission import WorkingDirectories
+from pegboard_agent.service import SubAgentRequest
+from pegboard_agent.tool_choice import ToolChoice, child_pool, unresolved
+
+
+def choice_of(request: SubAgentRequest, label: str, *, may_nest: bool, depth_limit: int) -> ToolChoice:
+    """What an agent may use, from its definition and what the call narrows further."""
+    lists = tuple(names for names in (request.definition.tools, request.tools) if names is not None)
+    disallowed = (*request.definition.disallowed_tools, *request.disallowed_tools)
+    return ToolChoice(f"the {label}", lists, disallowed, may_nest, depth_limit)
+
+
+def require_tools(pool: Pool, choice: ToolChoice, kind: str) -> list[str]:
+    """What is missing of the lists; nothing left of them is an error that names every entry."""
+    missing = [reason for names in choice.tools for reason in unresolved(pool, names)]
+    if choice.tools and not child_pool(pool, choice).entries:
+        reason = f"The agent {kind} would have no tool at all. "
+        raise ToolError(reason + (" ".join(missing) or "Its tool lists do not overlap."), code="unsupported")
+    return missing
+
+
+def inside(ctx: Context, folder: Path) -> Path:
+    """A folder to work in: it has to lie in the working directories, links resolved."""
+    wanted = ctx.resolve(folder)
+    real, folders = os.path.realpath(wanted), WorkingDirectories.of(ctx)
+    if not os.path.isdir(real):
+        raise ToolError(f"cwd: there is no folder {wanted}.", code="not_found")
+    if not (folders.hold(real) and folders.hold(os.path.normpath(wanted))):
+        reason = f"cwd: {wanted} is outside the working directories. An agent may work only where its parent may."
+        raise ToolError(reason, code="permission_denied")
+    return Path(real)

@@ -1,0 +1,29 @@
+"""Which model an agent asks: the environment, then the call, then the definition, then the parent's."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from pegboard import Settings
+
+VARIABLE = "PEGBOARD_SUBAGENT_MODEL"
+SHORT = ("sonnet", "opus", "haiku")
+"""Words that definitions written for other hosts use; no provider knows them unless `agents.modelAliases` does."""
+
+
+def choose_model(
+    call: str | None, definition: str | None, settings: Settings, env: Mapping[str, str]
+) -> tuple[str | None, list[str]]:
+    """The model, None for the parent's; and a warning for each request that was not met."""
+    wishes = ((env.get(VARIABLE), VARIABLE), (call, "the call"), (definition, "the definition"))
+    wanted, who = next(((model, who) for model, who in wishes if model), ("inherit", ""))
+    if wanted == "inherit":
+        return None, []
+    meant = settings.get("agents.modelAliases", {}).get(wanted, wanted)
+    if meant in SHORT:
+        reason = f'agents.modelAliases does not define it. Set "agents": {{"modelAliases": {{"{meant}": "…"}}}}.'
+        return None, [f"The model {wanted!r} of {who} is not used; the parent's is used instead: {reason}"]
+    allowed = settings.get("agents.allowedModels")
+    if allowed is not None and meant not in allowed:
+        return None, [f"The model {meant!r} of {who} is not in agents.allowedModels; the parent's is used."]
+    return meant, []

@@ -1,0 +1,92 @@
+"""The board as a sub-agent sees it: fewer tools, the same guards, and its name on everything that happens."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from anyio import Lock
+
+from pegboard import Block, Call, Context, Event, Profile, Question, Settings, Tool, ToolError
+from pegboard.hosting import BoundHooks, BoundTool, Implementation, Pool, ResultsStore, edited
+from pegboard_agent.tool_choice import ToolChoice, child_pool, refusal
+from pegboard_session.boards import ToolBoard
+from pegboard_session.scoped_hooks import ScopedHooks
+
+OF_A_SESSION = ("start_session", "submit_prompt", "before_stop", "end_session")
+"""Hooks about a person's session: a sub-agent has neither a person's prompts nor an end that concerns anybody."""
+
+UNTOLD = frozenset({"session_started", "session_finished"})
+
+
+def agent_hooks(
+    hooks: BoundHooks, about: Mapping[str, Any], label: str, observer: Callable[[Event], None]
+) -> ScopedHooks:
+    """The hooks of a board, for one agent: events carry its id and its parent's, and questions its name."""
+    made = ScopedHooks(hooks, about, observer=observer, without=OF_A_SESSION, untold=UNTOLD)
+    made.name_questions(lambda hook: _naming(hook, label))
+    return made
+
+
+def _naming(hook: Implementation, label: str) -> Implementation:
+    def ask(question: Question, call: Call, ctx: Context) -> Any:
+        named = replace(question, agent=label, description=f"{label}: {question.description}")
+        return hook(named, call, ctx)
+
+    return ask
+
+
+class AgentBoard:
+    """A board with the tools that one agent may use. What it does not list it does not run."""
+
+    def __init__(self, parent: ToolBoard, choice: ToolChoice, hooks: BoundHooks) -> None:
+        self.parent, self.choice, self.hooks = parent, choice, hooks
+        self.settings: Settings = parent.settings
+        self._made: tuple[Pool, Pool] | None = None
+
+    @property
+    def pool(self) -> Pool:
+        """The tools of this agent, as they are now."""
+        theirs = self.parent.pool
+        if self._made is None or self._made[0] is not theirs:
+            self._made = (theirs, child_pool(theirs, self.choice))
+        return self._made[1]
+
+    @property
+    def nested_lock(self) -> Lock:
+        """What keeps calls apart that tools make: one for all agents of a board."""
+        return self.parent.nested_lock
+
+    @property
+    def results(self) -> ResultsStore:
+        """Where results go that are too long for a conversation."""
+        return self.parent.results
+
+    def refresh(self) -> Pool:
+        """Ask changed sources again."""
+        self.parent.refresh()
+        return self.pool
+
+    def find(self, name: str) -> BoundTool:
+        """The tool behind a name, if this agent may use it: listing is a courtesy, this is the lock."""
+        reason = refusal(self.parent.pool, self.pool, name)
+        if reason is not None:
+            raise ToolError(reason, code="permission_denied", remedy="")
+        return self.parent.find(name)
+
+    def equip(self, ctx: Context) -> Context:
+        """The context with the board's hooks around its services."""
+        return self.parent.equip(ctx)
+
+    async def fit(self, tool: Tool[Any, Any], blocks: tuple[Block, ...], call: Call) -> tuple[Block, ...]:
+        """The content within the tool's limit."""
+        return await self.parent.fit(tool, blocks, call)
+
+    def definitions(self, profile: Profile | None = None, loaded: frozenset[str] = frozenset()) -> list[dict[str, Any]]:
+        """What a request for this model lists."""
+        return edited(self.pool, self.hooks.edit_definition, profile or Profile(), loaded)
+
+    def context(self, **changes: Any) -> Context:
+        """A context for calls in the board's working directory."""
+        return self.parent.context(**changes)

@@ -1,7 +1,0 @@
-"""What a git repository could make git run. Configuration is read as text; git itself is never asked."""
-
-from __future__ import annotations
-
-from pegboard_bash.repository.probe import danger_in, git_environment
-
-__all__ = ["danger_in", "git_environment"]

@@ -1,7 +1,0 @@
-"""`python -m pegboard_cli`, for where the script is not on PATH."""
-
-import sys
-
-from pegboard_cli.main import main
-
-sys.exit(main())

@@ -1,0 +1,152 @@
+"""`pegboard build`: a bundle with only the chosen tools in it, and the choice fixed."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pegboard_authors.ending import OK, USAGE, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pegboard_authors.choosing import Choice
+
+EXAMPLES = """\
+examples:
+  pegboard build --families files,search -o pegboard.pyz
+  pegboard build --families files --without Write -o readers.pyz
+  pegboard build --families files --settings guards.json -o guarded.pyz
+  pegboard build --families files,web --without providers -o wheels --format wheelhouse
+
+It takes what is installed here and needs no network. The same inputs give the same bytes.
+Policies and providers that are installed come along unless --without names them.
+"""
+
+
+def run(words: Sequence[str]) -> int:
+    """The command."""
+    given = _parser().parse_args(words)
+    # Imported here because reading metadata takes longer than --help should.
+    from pegboard_authors.choosing import choose
+
+    try:
+        settings = _settings(given.settings) if given.settings else {}
+        choice = choose(_split(given.families), _split(*given.without), _split(*given.extra), settings)
+        output = Path(given.output)
+        _refuse_to_overwrite(output, given.format)
+        make(choice, output, given.format)
+    except UsageError as error:
+        sys.stderr.write(f"pegboard build: {error}\n")
+        return USAGE
+    _say(choice, output, given.format)
+    return OK
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        "pegboard build",
+        description="Make a bundle with only the chosen tools in it, and the choice fixed.",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--families", required=True, metavar="A,B", help="the families of tools to put in")
+    parser.add_argument(
+        "--without", action="append", default=[], metavar="C", help="but not this family, plugin, distribution or tool"
+    )
+    parser.add_argument(
+        "--with",
+        action="append",
+        default=[],
+        dest="extra",
+        metavar="DIST",
+        help="and this distribution, such as a command",
+    )
+    parser.add_argument(
+        "--settings", metavar="FILE", help="settings that the bundle has for ever, stronger than managed ones"
+    )
+    parser.add_argument("-o", "--output", required=True, metavar="OUT", help="the file or folder to write")
+    parser.add_argument(
+        "--format",
+        choices=("shiv", "wheelhouse"),
+        default="shiv",
+        help="one file that runs, or a folder for pip install",
+    )
+    return parser
+
+
+def _split(*lists: str) -> list[str]:
+    return [word.strip() for text in lists for word in text.split(",") if word.strip()]
+
+
+def _settings(file: str) -> dict[str, Any]:
+    from pegboard import SettingsError
+    from pegboard.settings import parse
+
+    try:
+        return parse(Path(file).read_bytes(), file)
+    except OSError as error:
+        raise UsageError(f"{file} cannot be read: {error.strerror}.") from None
+    except SettingsError as error:
+        raise UsageError(str(error)) from None
+
+
+def _refuse_to_overwrite(output: Path, kind: str) -> None:
+    if kind == "wheelhouse" and output.exists() and (not output.is_dir() or any(output.iterdir())):
+        raise UsageError(
+            f"{output} exists and is not an empty folder. Its wheels would mix with others; choose another."
+        )
+    if kind == "shiv" and output.is_dir():
+        raise UsageError(f"{output} is a folder. Give the name of a file, such as pegboard.pyz.")
+    if output.exists() and not output.is_file() and not output.is_dir():
+        raise UsageError(f"{output} is neither a file nor a folder.")
+    if not output.absolute().parent.is_dir():
+        raise UsageError(f"There is no folder {output.absolute().parent}.")
+
+
+def make(choice: Choice, output: Path, kind: str) -> None:
+    """Write the bundle; a failure leaves nothing behind."""
+    from pegboard_authors.baked import features_wheel
+    from pegboard_authors.bundles import unpack, write_requirements, write_shiv
+    from pegboard_authors.wheels import wheel_of
+
+    with tempfile.TemporaryDirectory(prefix="pegboard-build-") as folder:
+        house, site = Path(folder, "wheels"), Path(folder, "site")
+        house.mkdir()
+        wheels = [wheel_of(dist, house) for dist in choice.distributions] + [features_wheel(choice, house)]
+        if kind == "wheelhouse":
+            write_requirements(wheels, house)
+            _put(house, output)
+            return
+        unpack(sorted(wheels), site)
+        made = Path(folder, "bundle.pyz")
+        write_shiv(site, made)
+        _put(made, output)
+
+
+def _put(made: Path, output: Path) -> None:
+    """Copy it beside its place and rename it: whoever looks sees the whole of it or nothing."""
+    beside = output.with_name(f".{output.name}.{os.getpid()}")
+    try:
+        shutil.copytree(made, beside) if made.is_dir() else shutil.copy2(made, beside)
+        beside.replace(output)
+    except OSError as error:
+        raise UsageError(f"{output} cannot be written: {error.strerror or error}.") from None
+    finally:
+        shutil.rmtree(beside, ignore_errors=True) if beside.is_dir() else beside.unlink(missing_ok=True)
+
+
+def _say(choice: Choice, output: Path, kind: str) -> None:
+    plugins = ", ".join(sorted(plugin["entry"] for plugin in choice.plugins))
+    sys.stdout.write(f"{output}: {plugins}; {len(choice.distributions)} distributions with all that they require.\n")
+    if choice.left_out:
+        sys.stdout.write(f"Left out although they are installed: {', '.join(choice.left_out)}.\n")
+    if kind == "shiv":
+        sys.stdout.write(f"Try it: {output.absolute()} features\n")
+    else:
+        sys.stdout.write(f"Install it: pip install --no-index --find-links {output} -r {output}/requirements.txt\n")

@@ -1,0 +1,84 @@
+"""Help, the version, and commands that other distributions bring."""
+
+from __future__ import annotations
+
+import sys
+
+from pegboard import PegboardError
+from pegboard_cli.main import COMMANDS, OK, USAGE
+from pegboard_cli.output import visible
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from pegboard.hosting import CommandRecord
+
+FOR_AUTHORS = ("new", "check", "build")
+"""Commands of a distribution of their own, which brings heavy packages along."""
+
+SUMMARY = "A plugin framework for LLM-agent tools, with permissions, a streaming runtime and a CLI."
+
+EXAMPLES = """\
+examples:
+  pegboard tools                              list the tools
+  pegboard call Read file_path=README.md      call a tool
+  pegboard tools --all                        list absent tools too, with the reason
+
+Every command has --help with examples, and every listing has --json.
+"""
+
+
+def show_help() -> int:
+    """`pegboard --help`."""
+    lines = ["usage: pegboard COMMAND [OPTIONS]", "", "A plugin framework for LLM-agent tools.", "", "commands:"]
+    foreign = {command["name"]: f"from {command['dist']}" for command in foreign_commands()}
+    both = {**foreign, **COMMANDS}
+    width = max(map(len, both))
+    lines += [f"  {visible(name):<{width}}  {visible(what)}" for name, what in both.items()]
+    sys.stdout.write("\n".join([*lines, "", EXAMPLES]))
+    return OK
+
+
+def show_version() -> int:
+    """`pegboard --version`."""
+    from importlib.metadata import version
+
+    sys.stdout.write(f"pegboard {version('pegboard-cli')} (core {version('pegboard-core')})\n")
+    return OK
+
+
+def foreign_commands() -> list[CommandRecord]:
+    """Commands of other distributions, from the entry-point group `pegboard.commands`; nothing is imported."""
+    from pegboard.hosting import load_index
+
+    return [command for command in load_index(lambda plugin: False)["commands"] if command["name"] not in COMMANDS]
+
+
+def hint_for(name: str) -> str:
+    """What to do about a command that is not there."""
+    from pegboard.wording import did_you_mean
+
+    if name in FOR_AUTHORS:
+        return " Install pegboard-authors to get it."
+    return did_you_mean(name, COMMANDS) or " See pegboard --help."
+
+
+def run_foreign(name: str, words: list[str]) -> int:
+    """Run a command that another distribution brings, or say that there is none."""
+    owners = [command for command in foreign_commands() if command["name"] == name]
+    if len(owners) > 1:
+        both = " and ".join(owner["dist"] for owner in owners)
+        sys.stderr.write(f"pegboard: {both} both define the command {name!r}. Uninstall one of them.\n")
+        return USAGE
+    if not owners:
+        sys.stderr.write(f"pegboard: there is no command {name!r}.{hint_for(name)}\n")
+        return USAGE
+    from importlib import import_module
+
+    module, _, attribute = owners[0]["value"].partition(":")
+    try:
+        return int(getattr(import_module(module), attribute or "run")(words) or 0)
+    except (PegboardError, OSError):
+        raise
+    except Exception as error:
+        reason = f"The command {name} of {owners[0]['dist']} failed: {type(error).__name__}: {error}."
+        raise PegboardError(f"{reason} Run it with --debug for the traceback.") from error

@@ -1,0 +1,58 @@
+"""Plain lines in a pipe, a little colour on a terminal, JSON for programs."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any, TextIO
+
+STYLES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33"}
+
+
+def colourful() -> bool:
+    """Whether to use colour: on a terminal, unless NO_COLOR says otherwise."""
+    return sys.stdout.isatty() and "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb"
+
+
+def styled(text: str, style: str) -> str:
+    """The text in a style, where there is colour."""
+    return f"\x1b[{STYLES[style]}m{text}\x1b[0m" if colourful() else text
+
+
+def print_json(value: Any) -> None:
+    """One JSON document, readable and stable."""
+    import json
+
+    sys.stdout.write(json.dumps(value, indent=1, ensure_ascii=False) + "\n")
+
+
+def print_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Aligned columns; the last may be as long as it likes."""
+    cells = [[visible(cell) for cell in row] for row in rows]
+    widths = [max([len(head[i]), *(len(row[i]) for row in cells)]) for i in range(len(head))]
+    widths[-1] = 0
+    lines = [styled("  ".join(word.ljust(width) for word, width in zip(head, widths, strict=True)).rstrip(), "bold")]
+    lines += ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in cells]
+    sys.stdout.write("\n".join(lines) + "\n")
+
+
+def visible(text: str) -> str:
+    """One line without control characters, so that foreign text cannot control the terminal."""
+    return "".join(c if c.isprintable() else "\ufffd" if c not in "\n\t\r" else " " for c in text)
+
+
+def complain(text: str) -> None:
+    """A sentence on standard error; others may have had a hand in its words."""
+    if sys.stderr:
+        sys.stderr.write(f"pegboard: {printable(text, sys.stderr)}\n")
+
+
+def printable(text: str, stream: TextIO | None = None) -> str:
+    """Text for a stream: as it is in a pipe, with control characters made visible on a terminal."""
+    if not (stream or sys.stdout).isatty():
+        return text
+    return "".join(c if c.isprintable() or c in "\n\t" else f"\\x{ord(c):02x}" for c in text)

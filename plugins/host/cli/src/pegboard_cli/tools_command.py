@@ -1,0 +1,152 @@
+"""`pegboard tools`: list the available tools, and why others are absent."""
+
+from __future__ import annotations
+
+import sys
+
+from pegboard.hosting import Features, assemble, guard_problems, load_index
+from pegboard.wording import counted
+from pegboard_cli import options, output
+from pegboard_cli.main import OK, USAGE
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from pegboard import PolicyError, Settings
+    from pegboard.hosting import Absent, Entry, PluginRecord, Pool, ToolRecord
+
+EXAMPLES = """\
+  pegboard tools                 the tools that a model sees
+  pegboard tools --all           also missing tools, and why
+  pegboard tools show Read       one tool: prompt, schema, flags
+  pegboard tools --request       the exact bytes that a request carries
+"""
+
+
+def run(words: list[str]) -> int:
+    """The command."""
+    parser = options.parser("tools", "List the tools on the board.", EXAMPLES)
+    options.listing(parser)
+    parser.add_argument("--all", action="store_true", help="also show missing tools, and why")
+    parser.add_argument(
+        "--request", action="store_true", help="print the definitions exactly as a request carries them"
+    )
+    parser.add_argument("show", nargs="?", choices=["show"], help="show one tool")
+    parser.add_argument("name", nargs="?", metavar="NAME", help="the tool to show")
+    given = parser.parse_args(words)
+    if given.show and not given.name:
+        parser.error("show needs the name of a tool, such as: pegboard tools show Read")
+    settings = options.settings_for(given)
+    pool, problems = pool_and_problems(settings)
+    options.warn(settings, pool.notices, problems)
+    if given.show:
+        return show(pool, given.name, as_json=given.json)
+    if given.request:
+        sys.stdout.buffer.write(pool.request_bytes() + b"\n")
+    elif given.json:
+        rows = [row_of(entry) for entry in pool.entries]
+        output.print_json(rows + [absent_row(gone) for gone in pool.absent] if given.all else rows)
+    else:
+        table(pool, given.all)
+    return OK
+
+
+def the_pool(settings: Settings) -> Pool:
+    """The pool from the index alone, unless a plugin has to be asked."""
+    return pool_and_problems(settings)[0]
+
+
+def pool_and_problems(settings: Settings) -> tuple[Pool, list[PolicyError]]:
+    """The pool, and the promises of the settings that nothing here keeps: a listing says so and goes on."""
+    features = Features(settings)
+    found = load_index(lambda plugin: features.off(plugin) is None)["plugins"]
+    if any(must_ask(plugin) for plugin in found if features.off(plugin) is None) or settings.get("strict"):
+        from pegboard import Board
+
+        return Board(settings, found).pool, []
+    return assemble(found, settings), guard_problems(features, found)
+
+
+def must_ask(plugin: PluginRecord) -> bool:
+    """Whether the listing depends on what a plugin says now; also true for a broken guard, which stops everything."""
+    scanned = plugin["scan"]
+    if scanned is None:
+        return False
+    if scanned["state"] != "active":
+        return plugin["family"] == "policy"
+    dynamic = any(tool["dynamic"] for tool in scanned["tools"])
+    return dynamic or "tool_sources" in scanned["hooks"]
+
+
+def table(pool: Pool, everything: bool) -> None:
+    """The listing for people."""
+    rows = [
+        [entry.name, entry.family, entry.dist, entry.partition, flags(entry.record), str(entry.tokens)]
+        for entry in pool.entries
+    ]
+    output.print_table(["TOOL", "FAMILY", "FROM", "PARTITION", "FLAGS", "TOKENS"], rows)
+    tools, tokens = counted(len(rows), "tool"), sum(entry.tokens for entry in pool.entries)
+    sys.stdout.write(output.styled(f"{tools}, about {tokens} tokens, {pool.fingerprint[:12]}\n", "dim"))
+    if everything and pool.absent:
+        sys.stdout.write("\n")
+        output.print_table(["ABSENT", "LAYER", "WHY"], [[gone.name, gone.layer, gone.reason] for gone in pool.absent])
+
+
+def flags(record: ToolRecord) -> str:
+    """The facts a tool declares, in words."""
+    facts = {
+        "reads only": record["read_only"],
+        "concurrent": record["concurrency_safe"],
+        "open world": record["open_world"],
+        "destructive": record["destructive"],
+    }
+    return ", ".join(word for word, is_so in facts.items() if is_so) or "-"
+
+
+def show(pool: Pool, name: str, *, as_json: bool) -> int:
+    """One tool in full."""
+    import json
+
+    entry = pool.get(name)
+    if entry is None:
+        from pegboard.wording import did_you_mean
+
+        known = any(gone.name == name for gone in pool.absent)
+        hint = "" if known else did_you_mean(name, pool.names)
+        output.complain(f"{name} is not on the board. {pool.why_absent(name)}{hint}")
+        return USAGE
+    definition = json.loads(entry.definition)
+    if as_json:
+        output.print_json({**row_of(entry), "definition": definition})
+        return OK
+    sys.stdout.write(output.styled(f"{entry.name}\n", "bold"))
+    sys.stdout.write(f"{entry.dist} {entry.version}, {entry.entry}, {entry.partition}, {entry.tokens} tokens\n")
+    sys.stdout.write(f"flags: {flags(entry.record)}\n\n{output.printable(definition['description'])}\n\n")
+    sys.stdout.write(json.dumps(definition["input_schema"], indent=2, ensure_ascii=False) + "\n")
+    return OK
+
+
+ROW = ("aliases", "read_only", "concurrency_safe", "open_world", "destructive")
+
+
+def row_of(entry: Entry) -> dict[str, Any]:
+    """A tool of the pool for a listing."""
+    return {
+        "name": entry.name,
+        "state": "active",
+        "partition": entry.partition,
+        "family": entry.family,
+        "distribution": entry.dist,
+        "version": entry.version,
+        "entry": entry.entry,
+        **{field: entry.record[field] for field in ROW},  # type: ignore[literal-required]
+        "deferred": entry.deferred,
+        "tokens": entry.tokens,
+    }
+
+
+def absent_row(gone: Absent) -> dict[str, str]:
+    """An absent tool for a listing."""
+    row = {"name": gone.name, "state": "absent", "layer": gone.layer, "reason": gone.reason}
+    return {**row, "family": gone.family, "distribution": gone.dist}

@@ -1,0 +1,234 @@
+"""What a person or a program sees of a session: plain lines, a live view, or JSON."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Generator
+from contextlib import contextmanager
+from types import TracebackType
+from typing import Any, Self
+
+from pegboard import Board, Event, hookimpl
+from pegboard.wording import counted, shown
+from pegboard_cli.agent_tree import AgentTree
+from pegboard_cli.output import printable, visible
+from pegboard_cli.remedies import without_remedy
+from pegboard_cli.typed import TerminalInput
+from pegboard_session import Outcome, Session
+
+ABOUT = ("session", "code")
+"""What events carry for programs, and no line shows."""
+
+
+class View:
+    """Plain lines: what the model says goes to stdout, what the tools do to stderr."""
+
+    def __init__(self) -> None:
+        self.began = time.monotonic()
+        self.inputs: dict[str, str] = {}
+        self.agents = AgentTree()
+        # Taken now: inside a call `sys.stdout` belongs to the tool, and a sub-agent's events come from inside one.
+        self.out = sys.stdout
+        self.failed: OSError | None = None
+        """Why standard output cannot be written, once it could not."""
+        self.terminal_input = TerminalInput()
+        self.board: Board | None = None
+        """Set once there is one: it knows how its tools want to be shown."""
+        self._midline = self._prompting = False
+        self._held: list[Event] | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._end_line()
+        if self.failed and error is None:
+            raise self.failed
+
+    @hookimpl
+    def observe(self, event: Event) -> None:
+        """Every event of the board and the session; those of sub-agents go to their tree."""
+        if self._held is not None:
+            self._held.append(event)
+            return
+        if "agent" in event.data:
+            asked = event.kind == "call_requested"
+            call = summary(event.data["name"], event.data["input"]) if asked else ""
+            if line := self.agents.hear(event.kind, event.data, call):
+                self.say_of_agent(line)
+            return
+        show = getattr(self, f"on_{event.kind}", None)
+        if show:
+            show(**{key: value for key, value in event.data.items() if key not in ABOUT})
+
+    def on_text_written(self, text: str, **rest: Any) -> None:
+        """The model writes."""
+        self.print(printable(text))
+        self._midline = not text.endswith("\n")
+
+    def on_message_finished(self, **data: Any) -> None:
+        """The model has ended a message."""
+        self._end_line()
+
+    def on_call_requested(self, id: str, name: str, input: dict[str, Any], **rest: Any) -> None:
+        """The model has written a call."""
+        self.inputs[id] = summary(name, input)
+
+    def on_call_finished(
+        self, id: str, name: str, decision: str, is_error: bool, ms: float, said: str, **rest: Any
+    ) -> None:
+        """A call has its result."""
+        mark = "denied" if decision == "deny" else "failed" if is_error else "ok"
+        first = next(iter(without_remedy(said.strip()).splitlines()), "")
+        self.say(f"  {mark:<6} {self.inputs.pop(id, name)}  ({ms:.0f} ms)  {first[:80]}")
+
+    def on_request_retried(self, reason: str, delay: float, attempt: int, **rest: Any) -> None:
+        """The provider is asked again."""
+        self.say(f"  retrying in {delay} s: {reason}")
+
+    def on_message_cut(self, reason: str, **rest: Any) -> None:
+        """The stream broke after calls had begun."""
+        self.say(f"  the answer was cut off ({reason}); continuing with the complete part")
+
+    def on_tools_updated(self, added: list[str], removed: list[str], changed: list[str], **rest: Any) -> None:
+        """The pool has changed."""
+        self.say(f"  tools: {len(added)} added, {len(removed)} removed, {len(changed)} changed")
+
+    def on_notice(self, message: str, **rest: Any) -> None:
+        """Something about the session that a person should know."""
+        self.say(f"  {message}")
+
+    def say(self, line: str) -> None:
+        """A line about what happens."""
+        self._end_line()
+        sys.stderr.write(visible(line).rstrip() + "\n")
+
+    def say_of_agent(self, line: str) -> None:
+        """A line about what a sub-agent does."""
+        if self._prompting:
+            sys.stderr.write("\n")
+        self.say(line)
+        if self._prompting:
+            self.show_prompt()
+
+    def fail(self, message: str) -> None:
+        """What went wrong."""
+        self._end_line()
+        sys.stderr.write(f"pegboard: {visible(message)}\n")
+
+    def finish(self, outcome: Outcome, session: Session) -> None:
+        """The prompt is answered."""
+        self._end_line()
+        if outcome.stopped_by != "end":
+            sys.stderr.write(f"pegboard: stopped ({outcome.stopped_by}) after {counted(outcome.turns, 'turn')}\n")
+
+    def show_prompt(self) -> None:
+        """Say that it is the person's turn."""
+        sys.stderr.write("> ")
+        sys.stderr.flush()
+
+    @contextmanager
+    def prompt(self) -> Generator[None, None, None]:
+        """Wait for a prompt; what happens in the background meanwhile is shown, and the prompt again below it."""
+        self._end_line()
+        self._prompting = True
+        try:
+            self.show_prompt()
+            yield
+        finally:
+            self._prompting = False
+
+    @contextmanager
+    def question(self) -> Generator[None, None, None]:
+        """Make room for a question; what happens meanwhile is shown when it is answered."""
+        self._end_line()
+        self._held = []
+        try:
+            yield
+        finally:
+            held, self._held = self._held, None
+            for event in held:
+                self.observe(event)
+
+    def _end_line(self) -> None:
+        if self._midline:
+            self.print("\n")
+            self._midline = False
+
+    def print(self, text: str) -> None:
+        """Text on standard output. A failure is kept: here, inside of a hook, it would be lost."""
+        if self.failed is None:
+            try:
+                self.out.write(text)
+                self.out.flush()
+            except OSError as error:
+                self.failed = error
+
+
+class StreamJsonView(View):
+    """A JSON object a line, each with its type and a monotonic time in seconds."""
+
+    @hookimpl
+    def observe(self, event: Event) -> None:
+        """Every event, as it is."""
+        self.line(event.kind, **event.data)
+
+    def line(self, kind: str, **data: Any) -> None:
+        """One line."""
+        entry = {"type": kind, "t": round(time.monotonic() - self.began, 6), **data}
+        self.print(json.dumps(entry, ensure_ascii=False, default=str) + "\n")
+
+    def finish(self, outcome: Outcome, session: Session) -> None:
+        """The last line of a prompt."""
+        self.line("result", **result_data(outcome, session))
+
+    def fail(self, message: str) -> None:
+        """What went wrong, for programs and for people."""
+        self.line("error", message=message)
+        super().fail(message)
+
+
+class JsonView(View):
+    """One JSON object at the end."""
+
+    @hookimpl
+    def observe(self, event: Event) -> None:
+        """Nothing on the way."""
+
+    def finish(self, outcome: Outcome, session: Session) -> None:
+        """The object."""
+        self.print(json.dumps(result_data(outcome, session), ensure_ascii=False, indent=1) + "\n")
+
+
+def result_data(outcome: Outcome, session: Session) -> dict[str, Any]:
+    """How a prompt was answered, as plain data."""
+    return {
+        "session_id": session.id,
+        "text": outcome.text,
+        "stopped_by": outcome.stopped_by,
+        "is_error": outcome.stopped_by != "end",
+        "turns": outcome.turns,
+        "usage": session.usage.as_data(),
+    }
+
+
+def summary(name: str, input: dict[str, Any]) -> str:
+    """A call in one line."""
+    return " ".join([name, *(f"{key}={shown(value)}" for key, value in input.items())])[:160]
+
+
+def view_for(output_format: str) -> View:
+    """The view for this output: live on a terminal, plain in a pipe."""
+    if output_format == "stream-json":
+        return StreamJsonView()
+    if output_format == "json":
+        return JsonView()
+    if sys.stdout.isatty() and sys.stderr.isatty():
+        from pegboard_cli.live import LiveView
+
+        return LiveView()
+    return View()

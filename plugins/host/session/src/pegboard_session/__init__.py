@@ -1,0 +1,82 @@
+"""Conversations with a model on top of a board.
+
+    async with Session(board, provider, model="…") as session:
+        outcome = await session.run("What does this project do?")
+
+Names load on first use: a command that only lists transcripts does not pay for the loop.
+"""
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from pegboard_session.account import Budget as Budget
+    from pegboard_session.agents import AgentDefinition as AgentDefinition
+    from pegboard_session.agents import find_agents as find_agents
+    from pegboard_session.agents import registered_agents as registered_agents
+    from pegboard_session.event_stream import EventStream as EventStream
+    from pegboard_session.hookspecs import Prompted as Prompted
+    from pegboard_session.loop import Session as Session
+    from pegboard_session.outcome import Outcome as Outcome
+    from pegboard_session.providers import CachePoints as CachePoints
+    from pegboard_session.providers import Message as Message
+    from pegboard_session.providers import OpaqueBlock as OpaqueBlock
+    from pegboard_session.providers import Provider as Provider
+    from pegboard_session.providers import ProviderEvent as ProviderEvent
+    from pegboard_session.providers import Request as Request
+    from pegboard_session.providers import Stop as Stop
+    from pegboard_session.providers import TextDelta as TextDelta
+    from pegboard_session.providers import TextEnd as TextEnd
+    from pegboard_session.providers import ThinkingDelta as ThinkingDelta
+    from pegboard_session.providers import ToolCall as ToolCall
+    from pegboard_session.providers import Usage as Usage
+    from pegboard_session.providers import find_providers as find_providers
+    from pegboard_session.replay import ReplayProvider as ReplayProvider
+    from pegboard_session.restored import Restored as Restored
+    from pegboard_session.restored import restore as restore
+    from pegboard_session.results import tool_result as tool_result
+    from pegboard_session.retries import Retries as Retries
+    from pegboard_session.transcript import Transcript as Transcript
+    from pegboard_session.usage import SessionUsage as SessionUsage
+
+_HOME = {
+    "AgentDefinition": "agents",
+    "Budget": "account",
+    "CachePoints": "providers",
+    "EventStream": "event_stream",
+    "Message": "providers",
+    "OpaqueBlock": "providers",
+    "Outcome": "outcome",
+    "Prompted": "hookspecs",
+    "Provider": "providers",
+    "ProviderEvent": "providers",
+    "ReplayProvider": "replay",
+    "Request": "providers",
+    "Restored": "restored",
+    "Retries": "retries",
+    "Session": "loop",
+    "SessionUsage": "usage",
+    "Stop": "providers",
+    "TextDelta": "providers",
+    "TextEnd": "providers",
+    "ThinkingDelta": "providers",
+    "ToolCall": "providers",
+    "Transcript": "transcript",
+    "Usage": "providers",
+    "find_agents": "agents",
+    "find_providers": "providers",
+    "registered_agents": "agents",
+    "restore": "restored",
+    "tool_result": "results",
+}
+
+__all__ = sorted(_HOME)  # pyright: ignore[reportUnsupportedDunderAll]
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOME:
+        raise AttributeError(f"pegboard_session has no {name!r}")
+    from importlib import import_module
+
+    value = getattr(import_module(f"pegboard_session.{_HOME[name]}"), name)
+    globals()[name] = value
+    return value

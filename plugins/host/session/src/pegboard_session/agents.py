@@ -1,0 +1,42 @@
+"""Kinds of agents: what a plugin or a person writes down about one, and how a board's are found."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pegboard_session.boards import ToolBoard
+
+
+@dataclass(frozen=True, slots=True)
+class AgentDefinition:
+    """A kind of sub-agent: its instructions and what it may use."""
+
+    name: str
+    description: str
+    prompt: str = ""
+    tools: tuple[str, ...] | None = None
+    disallowed_tools: tuple[str, ...] = ()
+    model: str | None = None
+    permission_mode: str | None = None
+    max_turns: int | None = None
+    source: str = ""
+    background: bool = False
+    """Whether it runs in the background unless a call says otherwise."""
+    isolation: str = ""
+    """`worktree` for an agent that works in a checkout of its own."""
+    color: str = ""
+
+
+def registered_agents(board: ToolBoard) -> dict[str, AgentDefinition]:
+    """The kinds of agents that plugins of a board bring, by name."""
+    return {agent.name: agent for register in board.hooks.register_agents for agent in register()}
+
+
+def find_agents(board: ToolBoard) -> dict[str, AgentDefinition]:
+    """Every kind of agent there is, by name: those of plugins, and those that somebody has written down."""
+    found = registered_agents(board)
+    for find in reversed(board.hooks.find_agents):
+        found |= find(board.settings, found)
+    return found

@@ -1,0 +1,70 @@
+"""What a session needs from a board, and the board as one session sees it."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+from anyio import Lock
+
+from pegboard import JSON, Block, Call, Context, Profile, Result, Settings, Tool
+from pegboard.hosting import BoundHooks, BoundTool, Pool, ResultsStore, dispatch_nested
+from pegboard_session.scoped_hooks import ScopedHooks
+
+
+class ToolBoard(Protocol):
+    """A `pegboard.Board` or an equivalent: the board of a sub-agent has fewer tools."""
+
+    hooks: BoundHooks
+    settings: Settings
+
+    @property
+    def pool(self) -> Pool:
+        """The current tools."""
+        ...
+
+    @property
+    def results(self) -> ResultsStore:
+        """The store for results that are too long for a conversation."""
+        ...
+
+    @property
+    def nested_lock(self) -> Lock:
+        """The gate that keeps the calls of tools apart."""
+        ...
+
+    def refresh(self) -> Pool:
+        """Query changed sources again."""
+        ...
+
+    def find(self, name: str) -> BoundTool:
+        """The tool with this name, or a `ToolError`."""
+        ...
+
+    def equip(self, ctx: Context) -> Context:
+        """The context with the board's hooks around its services."""
+        ...
+
+    async def fit(self, tool: Tool[Any, Any], blocks: tuple[Block, ...], call: Call) -> tuple[Block, ...]:
+        """The content, cut to the tool's limit."""
+        ...
+
+    def definitions(self, profile: Profile | None = None, loaded: frozenset[str] = frozenset()) -> list[dict[str, Any]]:
+        """What a request for this model lists."""
+        ...
+
+    def context(self, **changes: Any) -> Context:
+        """A context for calls in the board's working directory."""
+        ...
+
+
+class SessionBoard:
+    """A board for the calls of one session: their events carry the session's id."""
+
+    def __init__(self, board: ToolBoard, session_id: str) -> None:
+        self._board, self.scoped = board, ScopedHooks(board.hooks, {"session": session_id})
+        self.hooks: BoundHooks = self.scoped
+        self.find, self.equip, self.fit = board.find, board.equip, board.fit
+
+    async def nested(self, name: str, input: JSON, ctx: Context) -> Result:
+        """Handle a call that a tool makes."""
+        return await dispatch_nested(name, input, ctx, self, self._board.nested_lock)

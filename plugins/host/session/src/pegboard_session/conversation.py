@@ -1,0 +1,88 @@
+"""The conversation of a session: its messages, the ids of its calls, and announcements for the next message."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from pegboard import JSON, Profile
+from pegboard_session.history import Block, as_message, call_ids, portable
+from pegboard_session.providers import CachePoints, Request
+from pegboard_session.restored import Restored
+
+if TYPE_CHECKING:
+    from pegboard_session.loop import Session
+
+
+class Conversation:
+    """The messages of a session, and what becomes a request. `ctx.service("conversation")` is one."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self.messages: list[dict[str, Any]] = []
+        self.call_ids: set[str] = set()
+        self._news: list[str] = []
+        self._definitions: tuple[Any, list[dict[str, Any]]] = (None, [])
+
+    def announce(self, words: str) -> None:
+        """Tell the model something with its next message, once: that work in the background has ended.
+
+        If this session's agent has finished, its parent is told.
+        """
+        session = self._session
+        while session.parent and not session.is_running:
+            session = session.parent
+        session.conversation.add_news(words)
+        session.write("news", text=words)
+
+    def add_news(self, words: str) -> None:
+        """The same for this session only, and without a line in the transcript."""
+        if words not in self._news:
+            self._news.append(words)
+
+    def take_news(self) -> list[Block]:
+        """The announcements since the last message, as content; each is returned once."""
+        told, self._news = self._news, []
+        return [{"type": "text", "text": words} for words in told]
+
+    def hand_over(self) -> None:
+        """Pass announcements that this session's finished agent has not seen to its parent."""
+        left, self._news = self._news, []
+        for words in left:
+            self.announce(words)
+
+    def go_on_from(self, restored: Restored) -> None:
+        """Continue an earlier conversation. Blocks that only another provider understands are left out."""
+        name = self._session.provider.name
+        is_foreign = restored.provider and restored.provider != name
+        messages = portable(restored.messages) if is_foreign else restored.messages
+        self.messages = list(messages)
+        self.call_ids = {found for message in messages for found in call_ids(message["content"])}
+        self._news = list(restored.news)
+
+    def append(self, role: str, content: Sequence[JSON]) -> None:
+        """Add to the conversation; two messages of one role in a row become one."""
+        blocks = as_message({"role": role, "content": content})["content"]
+        if role == "assistant":
+            self.call_ids.update(call_ids(blocks))
+        if self.messages and self.messages[-1]["role"] == role:
+            self.messages[-1] = {"role": role, "content": [*self.messages[-1]["content"], *blocks]}
+        else:
+            self.messages.append({"role": role, "content": blocks})
+
+    def request(self) -> Request:
+        """The next request: system prompt, tools and messages as they are now, and where a service may cache."""
+        session, loaded = self._session, self._session.ctx.loaded_tools
+        pool = session.board.refresh()
+        key = (pool.version, session.model, loaded)
+        if self._definitions[0] != key:
+            self._definitions = (key, session.board.definitions(Profile(session.model), loaded))
+        return Request(
+            session.model,
+            tuple(self.messages),
+            tuple(part for part in (*session.system, *pool.guidance(loaded)) if part),
+            self._definitions[1],
+            session.max_tokens,
+            session.options,
+            CachePoints(tuple(pool.cache_breakpoints(loaded)), system=True, last_message=True),
+        )

@@ -1,0 +1,54 @@
+"""The events of a session as something to iterate over."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from typing import Self
+
+import anyio
+
+from pegboard import Event
+
+
+class EventStream:
+    """`async for event in session.events()`: what happens from the call of `events()` on, until the session closes.
+
+    Events are queued in order until they are read. Events of sub-agents are among them, with the key `agent`.
+    """
+
+    def __init__(self, on_close: Callable[[EventStream], None]) -> None:
+        self._on_close, self._waiting = on_close, deque[Event]()
+        self._more: anyio.Event | None = None
+        self._ended = False
+
+    def push(self, event: Event) -> None:
+        """Add an event."""
+        self._waiting.append(event)
+        self._wake()
+
+    def end(self) -> None:
+        """No more events: what is waiting can still be taken, then the iteration ends."""
+        self._ended = True
+        self._wake()
+
+    def close(self) -> None:
+        """Stop listening before the session closes."""
+        self._waiting.clear()
+        self.end()
+        self._on_close(self)
+
+    def _wake(self) -> None:
+        if self._more:
+            self._more.set()
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> Event:
+        while not self._waiting:
+            if self._ended:
+                raise StopAsyncIteration
+            self._more = anyio.Event()
+            await self._more.wait()
+        return self._waiting.popleft()

@@ -1,0 +1,117 @@
+"""One exchange with the model: a request, the answer as it streams in, its calls, and their results."""
+
+from __future__ import annotations
+
+import time
+from contextlib import aclosing
+from itertools import count
+from typing import TYPE_CHECKING
+
+import anyio
+
+from pegboard import Context, ProviderError, Result, Turn
+from pegboard.hosting import STOP, AbandonedThreads, turn_options
+from pegboard_session.answer import Answer, events_of
+from pegboard_session.history import sendable
+from pegboard_session.providers import ProviderEvent, Request, TextDelta, ThinkingDelta
+from pegboard_session.results import tool_result
+from pegboard_session.turn_results import append_results
+
+if TYPE_CHECKING:
+    from pegboard_session.loop import Session
+
+
+class Exchange:
+    """Asks the model and runs what it calls. Sub-agents share the questions and the abandoned threads of their root."""
+
+    def __init__(self, session: Session, parent: Exchange | None = None) -> None:
+        self._session = session
+        self._questions: anyio.Lock = parent._questions if parent else anyio.Lock()
+        self._abandoned: AbandonedThreads = parent._abandoned if parent else AbandonedThreads()
+
+    async def run(self) -> tuple[Answer, list[Result]]:
+        """One answer of the model and the results of its calls; asks again while nothing has happened yet."""
+        session, began = self._session, time.monotonic()
+        for attempt in count():
+            try:
+                return await self._attempt(attempt)
+            except ProviderError as error:
+                elapsed = time.monotonic() - began
+                delay = None if session.is_interrupted else session.retries.delay(error, attempt, elapsed)
+                if delay is None:
+                    raise
+                session.emit("request_retried", reason=str(error), delay=round(delay, 2), attempt=attempt + 1)
+                with session.interruption.cancels():
+                    await anyio.sleep(delay)
+                if session.is_interrupted:
+                    return Answer(), []
+        raise AssertionError("the last attempt either answers or raises")
+
+    async def _attempt(self, attempt: int) -> tuple[Answer, list[Result]]:
+        session, interruption = self._session, self._session.interruption
+        answer, broken = Answer(session.conversation.call_ids), None
+        request = session.conversation.request()
+        session.emit("request_started", attempt=attempt)
+        options = turn_options(session.board.settings)
+        desk = session.desk
+        async with Turn(session.ctx, desk, questions=self._questions, abandoned=self._abandoned, **options) as turn:
+            interruption.turn = turn
+            with interruption.cancels():
+                try:
+                    await self._read_answer(request, answer, turn)
+                except ProviderError as error:
+                    broken = error
+            if broken and not turn.begun:
+                session.write("discarded", reason=str(broken), blocks=len(answer.blocks))
+                raise broken  # No call has run: leaving the turn drops its calls, and the request can be repeated.
+            if broken:
+                session.emit("message_cut", reason=str(broken))
+            self._commit_answer(answer)
+            turn.end()
+            results = [self._record_result(result, turn) async for result in turn.results()]
+        interruption.turn = None
+        self._move_on(turn.ctx)
+        append_results(session, results)
+        return answer, results
+
+    async def _read_answer(self, request: Request, answer: Answer, turn: Turn) -> None:
+        session = self._session
+        async with aclosing(events_of(session.provider, request)) as events:
+            async for event in events:
+                for complete in answer.feed(event):
+                    block, call = complete.block, complete.call
+                    session.write("block", block=block)  # Before its call starts, so that a crash cannot hide a call.
+                    if call:
+                        session.emit("call_requested", id=call.id, name=call.name, input=block["input"])
+                        turn.add(call)
+                self._show(event)
+        if not answer.finished:
+            raise ProviderError("The answer ended before it was complete.", kind="connection", retryable=True)
+
+    def _show(self, event: ProviderEvent) -> None:
+        if isinstance(event, TextDelta):
+            self._session.emit("text_written", text=event.text)
+        elif isinstance(event, ThinkingDelta):
+            self._session.emit("thinking_written", text=event.text)
+
+    def _commit_answer(self, answer: Answer) -> None:
+        """The message as far as it is complete becomes part of the conversation."""
+        session = self._session
+        if blocks := sendable(answer.blocks):
+            session.conversation.append("assistant", blocks)
+        session.account.count(session.model, answer.usage)
+        session.emit("message_finished", stop_reason=answer.stop_reason, usage=dict(answer.usage))
+
+    def _record_result(self, result: Result, turn: Turn) -> Result:
+        self._session.usage.add_result(result)
+        self._session.write("result", block=tool_result(result))
+        if STOP in result.metadata:
+            turn.cancel("because a hook stopped the session")
+        return result
+
+    def _move_on(self, ctx: Context) -> None:
+        """The next turn begins where this one ended."""
+        session, before = self._session, self._session.ctx
+        if (ctx.cwd, ctx.mode, ctx.loaded_tools) != (before.cwd, before.mode, before.loaded_tools):
+            session.write("change", cwd=str(ctx.cwd), mode=ctx.mode, loaded_tools=sorted(ctx.loaded_tools))
+        session.ctx = ctx

@@ -1,0 +1,163 @@
+"""The hooks of sessions: providers of models, agents, and what happens around a conversation.
+
+Implement them like those of the core, with `@hookimpl`. A hook that is specified with `async def` may await.
+"""
+# mypy: disable-error-code="empty-body"
+# pyright: reportReturnType=false
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from pegboard import Context, Settings
+    from pegboard_session.agents import AgentDefinition
+    from pegboard_session.loop import Session
+    from pegboard_session.providers import Provider
+
+
+@dataclass(frozen=True, slots=True)
+class Prompted:
+    """What a `submit_prompt` hook wants: that the model never sees the prompt (`block`), or more for it to read."""
+
+    block: str = ""
+    """Why the prompt is not taken, for the person who wrote it."""
+    context: str = ""
+
+
+class SessionHooks:
+    """The hooks of this distribution. The class is never instantiated: it is read."""
+
+    def register_providers(self, settings: Settings) -> Sequence[Provider]:
+        """Bring models.
+
+        Called when a session looks for its provider. Answers are collected by provider name. May not await.
+
+        :param settings: the effective settings.
+
+        Example::
+
+            @hookimpl
+            def register_providers():
+                return [Echo()]
+        """
+
+    def register_agents(self) -> Sequence[AgentDefinition]:
+        """Bring kinds of sub-agents.
+
+        Called once, at assembly. Answers are collected by agent name. May not await.
+
+        Example::
+
+            @hookimpl
+            def register_agents():
+                return [AgentDefinition("reviewer", "Reads a change and says what is wrong with it.")]
+        """
+
+    def find_agents(
+        self, settings: Settings, registered: Mapping[str, AgentDefinition]
+    ) -> Mapping[str, AgentDefinition]:
+        """Find the kinds of agents that a user or a project has written down.
+
+        Called when a person wants to talk to one, as with `pegboard run --agent`. Answers are put together by name;
+        among equal names the first counts, before `registered`. May not await.
+
+        :param settings: the effective settings.
+        :param registered: what `register_agents` has brought, by name.
+
+        Example::
+
+            @hookimpl
+            def find_agents(settings, registered):
+                return {"scribe": AgentDefinition("scribe", "Writes minutes.", "Write down what was decided.")}
+        """
+
+    def register_session_services(self, session: Session) -> Mapping[str, object]:
+        """Bring services that belong to one conversation.
+
+        Called once for each session and each sub-agent's session, when it opens and before `start_session`. Answers
+        are collected; tools reach a service with `ctx.service(name)`. Of two with one name the first plugin's counts.
+        An exception is noted and brings nothing. May not await.
+
+        :param session: the `pegboard_session.Session` that opens.
+
+        Example::
+
+            @hookimpl
+            def register_session_services(session):
+                return {"notebook": {"session": session.id, "pages": []}}
+        """
+
+    async def start_session(self, session_id: str, source: str, transcript: Path | None, ctx: Context) -> str | None:
+        """Tell the model something before the first prompt.
+
+        Called once for each session, when it opens. Everyone is asked; what they return stands before the first
+        prompt. An exception is noted and stops nothing. May await.
+
+        :param session_id: the name of the session.
+        :param source: `startup` for a new conversation, `resume` for one that goes on.
+        :param transcript: the file that the conversation is written to, if there is one.
+        :param ctx: where the session runs; `ctx.report` reaches the person.
+
+        Example::
+
+            @hookimpl
+            def start_session(ctx):
+                return f"The branch is {(ctx.cwd / '.git/HEAD').read_text().strip()}."
+        """
+
+    async def submit_prompt(self, prompt: str, ctx: Context) -> Prompted | None:
+        """Look at a prompt before the model does: add to it, or keep it back.
+
+        Called for each prompt. Everyone is asked; the first `block` counts, all `context` follows the prompt. An
+        exception blocks. May await.
+
+        :param prompt: what the person wrote.
+        :param ctx: where the session runs.
+
+        Example::
+
+            @hookimpl
+            def submit_prompt(prompt):
+                if "BEGIN PRIVATE KEY" in prompt:
+                    return Prompted(block="There is a private key in this prompt.")
+        """
+
+    async def before_stop(self, text: str, ctx: Context) -> str | None:
+        """Send the model back to work.
+
+        Called when the model has nothing left to call and would hand back to the person. Everyone is asked; the
+        reasons returned become the next message, and the turns they cost count against `maxTurns`. An exception is
+        noted and stops nothing. May await.
+
+        :param text: what the model said last.
+        :param ctx: where the session runs.
+
+        Example::
+
+            @hookimpl
+            def before_stop(text, ctx):
+                if (ctx.cwd / "TODO").exists():
+                    return "There are open points in the file TODO."
+        """
+
+    async def end_session(self, session_id: str, reason: str, ctx: Context) -> None:
+        """Tidy up after a session.
+
+        Called once for each session, when it closes and before its processes end. Everyone is told; an exception is
+        noted. A session that is broken off gives all of them five seconds together. May await.
+
+        :param session_id: the name of the session.
+        :param reason: `finished`, or `broken off` when an exception or an interrupt ends it.
+        :param ctx: where the session ran.
+
+        Example::
+
+            @hookimpl
+            def end_session(session_id, reason):
+                print(session_id, "is over:", reason)
+        """

@@ -1,0 +1,265 @@
+"""Prompt, request, stream, calls, results, next request: until the model has nothing left to call."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import replace
+from types import TracebackType
+from typing import Any, Self
+
+from pegboard import JSON, Context, Event, Result
+from pegboard.hosting import STOP
+from pegboard_processes import Task
+from pegboard_session.account import Account, Budget
+from pegboard_session.answer import Answer
+from pegboard_session.boards import SessionBoard, ToolBoard
+from pegboard_session.conversation import Conversation
+from pegboard_session.event_stream import EventStream
+from pegboard_session.exchange import Exchange
+from pegboard_session.history import Block, as_block
+from pegboard_session.interruption import Interruption
+from pegboard_session.outcome import ENDINGS, Outcome
+from pegboard_session.providers import Provider
+from pegboard_session.restored import Restored
+from pegboard_session.retries import Retries
+from pegboard_session.session_hooks import HookCalls, text_of
+from pegboard_session.session_services import add_plugin_services, open_services
+from pegboard_session.transcript import Transcript
+from pegboard_session.usage import SessionUsage
+
+MAX_TOKENS = 32_000
+MAX_TURNS = 200
+
+
+class Session:
+    """One conversation. `async with Session(board, provider, model="…") as session: await session.run("…")`."""
+
+    def __init__(
+        self,
+        board: ToolBoard,
+        provider: Provider,
+        *,
+        model: str = "",
+        system: Sequence[str] = (),
+        ctx: Context | None = None,
+        max_turns: int = MAX_TURNS,
+        max_tokens: int = MAX_TOKENS,
+        options: Mapping[str, Any] | None = None,
+        transcript: Transcript | None = None,
+        retries: Retries | None = None,
+        session_id: str = "",
+        parent: Session | None = None,
+        usage: SessionUsage | None = None,
+        budget: Budget | None = None,
+    ) -> None:
+        """`options` go to the provider with each request, under its own names.
+
+        `parent` is the session that starts this one for a sub-agent: the two share questions, services and costs. A
+        sub-agent brings its `usage` along, and its `budget`; the person's session has that of the settings.
+        """
+        self.board, self.provider, self.model, self.system = board, provider, model, system
+        self.max_turns, self.max_tokens, self.options = max_turns, max_tokens, dict(options or {})
+        self.transcript, self.parent = transcript, parent
+        self.retries = retries or Retries.of(board.settings)
+        self.id = session_id or uuid.uuid4().hex
+        self.usage: SessionUsage = usage or SessionUsage(parent=parent.usage if parent else None)
+        budget, above = budget or Budget.of(board.settings), parent.account if parent else None
+        self.account: Account = Account(board.settings, provider, self.usage, budget, above)
+        self.account.price(model)  # A budget that could not be kept is refused now.
+        self.restored = Restored()
+        """What an earlier process left behind, for plugins that go on from it."""
+        self.conversation = Conversation(self)
+        self.desk = SessionBoard(board, self.id)
+        # The gate too: a tool calls others with the tools of this session's agent, wherever the context comes from.
+        self.ctx = replace(ctx or board.context(), session_id=self.id, gate=self.desk.nested)
+        self.interruption = Interruption()
+        self._exchange: Exchange = Exchange(self, parent._exchange if parent else None)
+        self._busy = False
+        self.on_task_stopped: list[Callable[[Task], None]] = []
+        """Told of work in the background that somebody stops."""
+        self._hooks = HookCalls(board)
+        self._context: list[Block] = []
+        self._streams: list[EventStream] = []
+
+    async def __aenter__(self) -> Self:
+        self.usage.on_add = self._check_budget
+        self._exits = AsyncExitStack()
+        try:
+            self.ctx = replace(self.ctx, services=await open_services(self, self._exits))
+            add_plugin_services(self)
+            self.emit("session_started", id=self.id, model=self.model, cwd=str(self.ctx.cwd))
+            self.write("session", id=self.id, model=self.model, cwd=str(self.ctx.cwd), provider=self.provider.name)
+            source, transcript = "resume" if self.messages else "startup", self.transcript
+            path = transcript.path if transcript else None
+            self._context = await self._hooks.start(self.ctx, self.id, source, path)
+        except BaseException as error:  # Cancelled: `__aexit__` will not run because `__aenter__` has not returned.
+            await self._close(type(error), error, error.__traceback__)
+            raise
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            await self._hooks.end(self.ctx, self.id, broken_off=kind is not None)
+            self.emit("session_finished", id=self.id, usage=self.usage.as_data())
+        finally:
+            await self._close(kind, error, trace)
+
+    async def _close(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            await self._exits.__aexit__(kind, error, trace)
+        finally:
+            self.usage.on_add = None
+            for stream in self._streams:
+                stream.end()
+            if self.transcript:
+                self.transcript.close()
+
+    @property
+    def messages(self) -> list[dict[str, Any]]:
+        """What has been said, as plain data in the shape of `pegboard.Message`."""
+        return self.conversation.messages
+
+    @property
+    def is_running(self) -> bool:
+        """Whether a prompt is being answered."""
+        return self._busy
+
+    @property
+    def is_interrupted(self) -> bool:
+        """Whether the prompt that is being answered, or was last, has been interrupted."""
+        return self.interruption.happened
+
+    @property
+    def limit(self) -> str:
+        """The limit that interrupted the prompt that is being answered, or was last; empty for a person's word."""
+        return self.interruption.limit
+
+    @property
+    def current(self) -> Context:
+        """The context as it is now, in the middle of a turn too."""
+        return self.interruption.turn.ctx if self.interruption.turn else self.ctx
+
+    def events(self) -> EventStream:
+        """What happens in this session from now on, to iterate over. Each event has the session's id in its data."""
+        stream = EventStream(self._forget_stream)
+        self._streams.append(stream)
+        self.desk.scoped.add_observer(stream.push)
+        return stream
+
+    def forward(self, event: Event) -> None:
+        """Show an event of a sub-agent to those who iterate over the events of this session."""
+        for stream in self._streams:
+            stream.push(event)
+
+    def _forget_stream(self, stream: EventStream) -> None:
+        self.desk.scoped.remove_observer(stream.push)
+        self._streams.remove(stream)
+
+    def resume(self, restored: Restored, ctx: Context) -> None:
+        """Go on with an earlier conversation, in a context of this process. Call it before the session is entered."""
+        self.restored = restored
+        self.conversation.go_on_from(restored)
+        self.ctx = replace(ctx, session_id=self.id, gate=self.desk.nested)
+        if restored.usage:
+            self.usage.go_on_from(restored.usage)
+
+    async def run(self, prompt: str | Sequence[JSON]) -> Outcome:
+        """Answer one prompt. Raises `ProviderError` when the model cannot be asked; the conversation stays usable."""
+        given = [{"type": "text", "text": prompt}] if isinstance(prompt, str) else prompt
+        content = [as_block(block) for block in given]
+        self._busy = True
+        self.interruption.reset()
+        try:
+            if spent := self.account.spent:
+                return self._finish("", spent, 0)
+            return await self._answer_prompt(content)
+        finally:
+            self._busy = False
+
+    async def _answer_prompt(self, content: list[Block]) -> Outcome:
+        refusal, more = "", list[Block]()
+        with self.interruption.cancels() as scope:
+            refusal, more = await self._hooks.prompt(self.ctx, text_of(content))
+        if scope.cancel_called:
+            return self._finish("", "interrupted", 0)
+        if refusal:
+            return self._finish(refusal, "blocked", 0)
+        self.write("prompt", text=text_of(content))
+        self._append_user_message([*self._context, *self.conversation.take_news(), *content, *more])
+        self._context = []
+        for number in range(1, self.max_turns + 1):
+            answer, results = await self._exchange.run()
+            outcome = await self._outcome_of(answer, results, number)
+            if outcome:
+                return outcome
+        return self._finish("", "max_turns", self.max_turns)
+
+    async def _outcome_of(self, answer: Answer, results: Sequence[Result], number: int) -> Outcome | None:
+        """How the prompt was answered, or None where the model goes on."""
+        text, reason = answer.text, answer.stop_reason
+        # An answer that calls nothing is complete, even if it used up what was left.
+        if self.is_interrupted and not (self.limit and not results and reason == "end_turn"):
+            return self._finish(text, self.limit or "interrupted", number)
+        if why := next((result.metadata[STOP] for result in results if STOP in result.metadata), ""):
+            return self._finish(why, "hook", number)
+        if results or reason == "pause_turn":
+            return None
+        ending = ENDINGS.get(reason or "", "end")
+        if ending == "end" and not self.limit and (more := await self._more_to_do(text)):
+            self._append_user_message(more)
+            return None
+        return self._finish(text, "interrupted" if self.is_interrupted and not self.limit else ending, number)
+
+    async def _more_to_do(self, text: str) -> list[Block]:
+        more: list[Block] = []
+        with self.interruption.cancels():  # Interrupted, there is no more.
+            more += await self._hooks.stop(self.ctx, text)
+        return more
+
+    def _check_budget(self) -> None:
+        """After each answer, here or in an agent below: note the totals, and stop where the budget ends."""
+        self.write("usage", **self.usage.as_record())
+        if not self.is_interrupted and (limit := self.account.spent):
+            self.interrupt(f"because its {limit.replace('_', ' ')} is used up", limit=limit)
+
+    def interrupt(self, why: str = "by the user", *, limit: str = "") -> None:
+        """Stop the running turn: calls are answered as cancelled, and `run` returns, stopped by the `limit` if any."""
+        self.interruption.request(why, limit)
+
+    def note_stopped_task(self, task: Task) -> None:
+        """Somebody stops work in the background."""
+        for listener in self.on_task_stopped:
+            listener(task)
+
+    def break_off(self) -> Outcome:
+        """The outcome of a run that was cancelled from outside and whose conversation goes on."""
+        return self._finish("", self.limit or "interrupted", 0)
+
+    def _finish(self, text: str, why: str, turns: int) -> Outcome:
+        self.emit("prompt_answered", stopped_by=why, turns=turns)
+        return Outcome(text, why, turns)
+
+    def _append_user_message(self, content: list[Block]) -> None:
+        self.conversation.append("user", content)
+        self.write("user", content=content)
+
+    def emit(self, kind: str, **data: Any) -> None:
+        """Tell everybody who listens to this session."""
+        self.desk.hooks.emit(kind, **data)
+
+    def write(self, kind: str, **data: Any) -> None:
+        """Keep a line. A disk that takes no more ends the transcript, not the conversation."""
+        if not self.transcript:
+            return
+        try:
+            self.transcript.write(kind, **data)
+        except OSError as error:
+            self.transcript.close()
+            self.transcript = None
+            self.emit("notice", message=f"The conversation is no longer saved: {error.strerror}.", data={})

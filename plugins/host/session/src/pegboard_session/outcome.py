@@ -1,0 +1,22 @@
+"""How a prompt was answered."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+ENDINGS = {"max_tokens": "max_tokens", "refusal": "refusal", "context_overflow": "context_overflow"}
+"""Reasons of a provider to stop that are more than an end."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How a prompt was answered."""
+
+    text: str
+    stopped_by: str
+    """`end`, or why not: `max_turns`, `token_budget`, `cost_budget`, `interrupted`, `max_tokens`, `refusal`,
+    `context_overflow`, `blocked` or `hook`.
+
+    A prompt that a hook keeps back is `blocked`; a conversation that one ends is stopped by `hook`: then `text` is why.
+    """
+    turns: int

@@ -1,0 +1,79 @@
+"""The hooks of a session: it opens, a prompt arrives, the model is about to stop, it closes."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import anyio
+
+from pegboard import JSON, Context, Progress
+from pegboard.hosting import maybe_await
+from pegboard_session.boards import ToolBoard
+from pegboard_session.hookspecs import Prompted
+
+FAREWELL = 5.0
+"""Seconds that `end_session` hooks have together when a session is broken off."""
+
+log = logging.getLogger("pegboard")
+
+
+class HookCalls:
+    """Fires the hooks of a session. Without implementations, nothing is awaited."""
+
+    def __init__(self, board: ToolBoard) -> None:
+        self._board, self._hooks = board, board.hooks
+
+    async def start(self, ctx: Context, session_id: str, source: str, transcript: Path | None) -> list[dict[str, Any]]:
+        """What the model reads before the first prompt."""
+        return _texts(await self._answers("start_session", ctx, session_id, source, transcript))
+
+    async def prompt(self, ctx: Context, text: str) -> tuple[str, list[dict[str, Any]]]:
+        """Why a prompt is not taken, or else what the model reads after it."""
+        said: list[Prompted] = await self._answers("submit_prompt", ctx, text)
+        refusal = next((answer.block for answer in said if answer.block), "")
+        return refusal, _texts(answer.context for answer in said)
+
+    async def stop(self, ctx: Context, text: str) -> list[dict[str, Any]]:
+        """What is left to do for a model that would stop."""
+        return _texts(await self._answers("before_stop", ctx, text))
+
+    async def end(self, ctx: Context, session_id: str, *, broken_off: bool) -> None:
+        """Let plugins clean up; for a cancelled session, within a short time limit."""
+        if not self._hooks.end_session:
+            return
+        reason = "broken off" if broken_off else "finished"
+        with anyio.move_on_after(FAREWELL if broken_off else None, shield=broken_off):
+            await self._answers("end_session", ctx, session_id, reason)
+
+    async def _answers(self, name: str, ctx: Context, *given: object) -> list[Any]:
+        """All answers that are not None. A hook that fails is logged; a failed prompt hook blocks the prompt."""
+        hooks, answers = getattr(self._hooks, name), list[Any]()
+        if not hooks:
+            return answers
+        seen = replace(self._board.equip(ctx), on_progress=self._show)
+        for hook in hooks:
+            try:
+                answer = await maybe_await(hook(*given, seen))
+            except Exception as error:
+                log.exception("a %s hook failed", name)
+                failed = name == "submit_prompt"
+                answer = Prompted(block=f"A submit_prompt hook failed: {type(error).__name__}.") if failed else None
+            if answer is not None:
+                answers.append(answer)
+        return answers
+
+    def _show(self, progress: Progress) -> None:
+        self._hooks.emit("notice", message=progress.message, data=dict(progress.data))
+
+
+def _texts(words: Any) -> list[dict[str, Any]]:
+    return [{"type": "text", "text": text} for text in words if text]
+
+
+def text_of(content: Sequence[JSON]) -> str:
+    """The words of a prompt, without its pictures and documents."""
+    return "\n".join(block["text"] for block in content if block.get("type") == "text")

@@ -1,0 +1,49 @@
+"""The services of a session: what may outlive a call, but not the session."""
+
+from __future__ import annotations
+
+import logging
+from contextlib import AsyncExitStack
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from pegboard import Services
+from pegboard_processes.background import LocalBackground
+from pegboard_processes.service import LocalProcesses
+from pegboard_session.completion import ProviderModel
+
+if TYPE_CHECKING:
+    from pegboard_session.loop import Session
+
+log = logging.getLogger("pegboard")
+
+
+async def open_services(session: Session, exits: AsyncExitStack) -> Services:
+    """The services of a session: those of its board, its own, and those that plugins bring for it."""
+    services = session.ctx.services
+    processes = services.processes
+    if isinstance(processes, LocalProcesses) and not session.parent:
+        # One per session: two sessions on one board begin and end independently.
+        processes = await exits.enter_async_context(processes.apart(sweeps=True))
+    background = services.background
+    if background is None:
+        background = await exits.enter_async_context(LocalBackground(on_stop=session.note_stopped_task))
+    model = services.model
+    if model is None or isinstance(model, ProviderModel):  # A sub-agent's questions are on its own account.
+        model = ProviderModel(session.provider, session.model, account=session.account)
+    files = services.files if session.parent or services.files is None else services.files.fork(conversation=True)
+    others = {**services.others, "conversation": session.conversation}
+    return replace(services, files=files, processes=processes, background=background, model=model, others=others)
+
+
+def add_plugin_services(session: Session) -> None:
+    """Collect the services of plugins. One that fails is logged, and the session continues without it."""
+    offered: dict[str, object] = {}
+    for hook in reversed(session.board.hooks.register_session_services):
+        try:
+            offered |= hook(session) or {}
+        except Exception:
+            log.exception("a register_session_services hook failed")
+    if offered:
+        services = session.ctx.services
+        session.ctx = replace(session.ctx, services=replace(services, others={**services.others, **offered}))

@@ -1,0 +1,123 @@
+"""The conversation on disk, one line at a time: a crash loses at most the line being written."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from pegboard import PegboardError
+from pegboard_session.history import as_block
+
+TAIL = 1 << 16
+USELESS = "The transcript cannot be resumed."
+
+
+class Transcript:
+    """Appends to a JSON-lines file; each line is handed to the system before the session goes on.
+
+    One at a time: two conversations in one file could not be told apart, so a second writer is a `PegboardError`.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+        self._file = os.fdopen(descriptor, "ab", buffering=0)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            self._file.close()
+            raise PegboardError(f"The session {path.stem} is open in another process. Close it there first.") from None
+        cut_torn_line(path)
+
+    def write(self, kind: str, **data: Any) -> None:
+        """One line."""
+        line = json.dumps({"type": kind, **data}, ensure_ascii=False, separators=(",", ":"))
+        rest = memoryview(line.encode("utf-8", "surrogatepass") + b"\n")
+        while rest:  # A nearly full disk accepts a part of the line and refuses the rest.
+            rest = rest[self._file.write(rest) :]
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+
+def cut_torn_line(path: Path) -> None:
+    """Start a new line if a crash has left half a line at the end."""
+    try:
+        with path.open("rb+") as file:
+            end = file.seek(0, os.SEEK_END)
+            whole = _last_line_end(file, end)
+            if whole < end:
+                file.truncate(whole)
+    except FileNotFoundError:
+        pass
+
+
+def _last_line_end(file: BinaryIO, end: int) -> int:
+    """The position after the last newline, looked for from the end: a transcript may be long."""
+    while end > 0:
+        start = max(0, end - TAIL)
+        file.seek(start)
+        found = file.read(end - start).rfind(b"\n")
+        if found >= 0:
+            return start + found + 1
+        end = start
+    return 0
+
+
+def read(path: Path) -> Iterator[dict[str, Any]]:
+    """The lines of a transcript; half a line at the end is passed over, anything else that is broken is named."""
+    try:
+        file = path.open("rb")
+    except FileNotFoundError:
+        raise PegboardError(f"There is no transcript {path}. See `pegboard sessions`.") from None
+    except OSError as error:
+        raise PegboardError(f"{path}: the transcript cannot be read: {error.strerror}.") from None
+    with file:
+        for number, line in enumerate(file, 1):
+            if line == b"\n":
+                continue
+            try:
+                # NaN and the like are words here: earlier versions wrote them, and no request can carry them.
+                entry = json.loads(line, parse_constant=str)
+            except (ValueError, RecursionError):
+                if not line.endswith(b"\n"):
+                    return
+                raise PegboardError(f"{path}:{number}: this line is not valid JSON. {USELESS}") from None
+            try:
+                _require_entry(entry)
+            except (ValueError, RecursionError) as error:
+                reason = f"{path}:{number}: this is not a line of a transcript: {error}."
+                raise PegboardError(f"{reason} {USELESS}") from None
+            yield entry
+
+
+def _require_entry(entry: Any) -> None:
+    """Raise `ValueError` unless a line has what its kind needs; kinds that are not known here are passed over later."""
+    if not isinstance(entry, dict) or not isinstance(entry.get("type"), str):
+        raise ValueError("expected an object with a type")
+    kind = entry["type"]
+    if kind == "user":
+        if not isinstance(entry.get("content"), list):
+            raise ValueError("a user line needs content")
+        for block in entry["content"]:
+            as_block(block)
+    elif kind in ("block", "result"):
+        block = as_block(entry.get("block"))
+        if kind == "result" and block["type"] != "tool_result":
+            raise ValueError("a result line needs a tool_result")
+    elif kind == "change":
+        _require_change(entry)
+
+
+def _require_change(entry: dict[str, Any]) -> None:
+    if not isinstance(entry.get("cwd"), str | None) or not isinstance(entry.get("mode"), str | None):
+        raise ValueError("a change needs a folder and a known mode")
+    names = entry.get("loaded_tools", [])
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise ValueError("loaded_tools must be names of tools")

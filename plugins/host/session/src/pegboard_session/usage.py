@@ -1,0 +1,101 @@
+"""What a session has cost: tokens by kind, money where prices are known, and what each tool puts into it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field
+from decimal import Decimal
+from typing import Any
+
+from pegboard import Result
+from pegboard_session.prices import Price
+
+COUNTED = frozenset({"input_tokens", "output_tokens", "cache_creation_input_tokens", "cache_read_input_tokens"})
+"""The kinds of tokens that add up to what a conversation costs; others are parts of these."""
+
+
+@dataclass(slots=True)
+class ToolUse:
+    """How often a tool was called and how much it said, in tokens of about four characters."""
+
+    calls: int = 0
+    errors: int = 0
+    result_tokens: int = 0
+
+
+@dataclass(slots=True)
+class SessionUsage:
+    """The totals of all requests of a session."""
+
+    requests: int = 0
+    tokens: dict[str, int] = field(default_factory=dict)
+    tools: dict[str, ToolUse] = field(default_factory=dict)
+    cost: Decimal = Decimal(0)
+    """What the requests with a known price have cost. Decimal, so that the sums of agents agree to the last digit."""
+    priced: int = 0
+    """How many requests had a known price."""
+    parent: SessionUsage | None = field(default=None, repr=False, compare=False)
+    """The usage of the session that started this one: whatever is counted here is counted there at the same moment."""
+    on_add: Callable[[], None] | None = field(default=None, repr=False, compare=False)
+    """Called after each answer, so that a budget can stop the session."""
+
+    def add(self, usage: Mapping[str, int], price: Price | None = None) -> None:
+        """Count one answer."""
+        self._count(usage, price.cost(usage) if price else None)
+
+    def _count(self, usage: Mapping[str, int], cost: Decimal | None) -> None:
+        self.requests += 1
+        for name, number in usage.items():
+            self.tokens[name] = self.tokens.get(name, 0) + number
+        if cost is not None:
+            self.cost, self.priced = self.cost + cost, self.priced + 1
+        if self.parent:
+            self.parent._count(usage, cost)
+        if self.on_add:
+            self.on_add()
+
+    def add_result(self, result: Result) -> None:
+        """Count one result."""
+        mine = self.tools.setdefault(result.name, ToolUse())
+        mine.calls += 1
+        mine.errors += result.is_error
+        mine.result_tokens += -(-len(result.text) // 4)
+        if self.parent:
+            self.parent.add_result(result)
+
+    @property
+    def total_tokens(self) -> int:
+        """All tokens that went in or came out, whatever their kind."""
+        return sum(number for name, number in self.tokens.items() if name in COUNTED)
+
+    def as_data(self) -> dict[str, Any]:
+        """The totals as plain data; `cost` only where a price was known, with the requests that had none."""
+        tools = {name: asdict(use) for name, use in sorted(self.tools.items())}
+        costs: dict[str, Any] = {"cost": float(self.cost)} if self.priced else {}
+        if self.priced and self.priced < self.requests:
+            costs["unpriced_requests"] = self.requests - self.priced
+        return {"requests": self.requests, **self.tokens, **costs, "tools": tools}
+
+    def as_record(self) -> dict[str, Any]:
+        """The totals for a transcript; `from_record` reads them."""
+        tools = {name: asdict(use) for name, use in self.tools.items()}
+        cost = str(self.cost)
+        return {
+            "requests": self.requests,
+            "tokens": dict(self.tokens),
+            "tools": tools,
+            "cost": cost,
+            "priced": self.priced,
+        }
+
+    @classmethod
+    def from_record(cls, record: Mapping[str, Any]) -> SessionUsage:
+        """The totals of an earlier process. The parent session has already counted them."""
+        tokens = {str(name): int(number) for name, number in record["tokens"].items()}
+        tools = {str(name): ToolUse(**use) for name, use in record["tools"].items()}
+        return cls(int(record["requests"]), tokens, tools, Decimal(record["cost"]), int(record["priced"]))
+
+    def go_on_from(self, earlier: SessionUsage) -> None:
+        """Begin with the totals of an earlier process."""
+        self.requests, self.tokens, self.tools = earlier.requests, earlier.tokens, earlier.tools
+        self.cost, self.priced = earlier.cost, earlier.priced

@@ -1,0 +1,19 @@
+"""The person who is asked, in a test."""
+
+from __future__ import annotations
+
+from pegboard import Decision, Question, hookimpl
+
+
+class Answers:
+    """Gives one answer to everything, and remembers what was asked."""
+
+    def __init__(self) -> None:
+        self.decision: Decision | None = None
+        self.asked: list[Question] = []
+
+    @hookimpl
+    def ask_user(self, question: Question) -> Decision | None:
+        """Answer as the test wants; None means nobody is there."""
+        self.asked.append(question)
+        return self.decision

@@ -1,0 +1,222 @@
+"""The plugin's hooks: one function per event. With no handlers, each returns at once."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Awaitable, Mapping
+from pathlib import Path
+from typing import Any
+
+from pegboard import (
+    After,
+    Allow,
+    Answer,
+    Before,
+    Call,
+    Context,
+    Deny,
+    Input,
+    Notice,
+    Question,
+    Result,
+    Settings,
+    Tool,
+    ToolInfo,
+    hookimpl,
+    jsonable,
+)
+from pegboard_hooks import verdicts
+from pegboard_hooks.firing import Subject, fire
+from pegboard_hooks.matchers import tool_names
+from pegboard_hooks.missing import faulty_conditions, missing_programs
+from pegboard_hooks.plan import Plan
+from pegboard_session import Prompted
+
+AnyTool = Tool[Any, Any]
+SAFETY = frozenset({"protected-path", "critical-path", "unresolvable", "forced"})
+"""Layers whose questions a hook must not approve."""
+
+
+@hookimpl
+def start_session(session_id: str, source: str, transcript: Path | None, ctx: Context) -> Awaitable[str | None] | None:
+    plan, event = Plan.of(ctx.settings), "SubagentStart" if ctx.agent.depth else "SessionStart"
+    plan.conversation(session_id).transcript = transcript
+    return _start(event, source, ctx) if plan.has(event) else None
+
+
+async def _start(event: str, source: str, ctx: Context) -> str | None:
+    about = {} if ctx.agent.depth else {"source": source}
+    answered = await fire(event, (ctx.agent.kind if ctx.agent.depth else source,), about, ctx)
+    ended = next((reply.stop for _, reply in answered if reply.stop), "")
+    Plan.of(ctx.settings).conversation(ctx.session_id).halted = ended
+    return "\n".join(reply.context for _, reply in answered if reply.context) or None
+
+
+@hookimpl
+def submit_prompt(prompt: str, ctx: Context) -> Awaitable[Prompted | None] | Prompted | None:
+    plan = Plan.of(ctx.settings)
+    talk = plan.conversation(ctx.session_id)
+    talk.prompt_id, talk.sent_back = str(uuid.uuid4()), False
+    if talk.halted:
+        return Prompted(block=talk.halted)
+    return _prompt(prompt, ctx) if plan.has("UserPromptSubmit") and not ctx.agent.depth else None
+
+
+async def _prompt(prompt: str, ctx: Context) -> Prompted | None:
+    return verdicts.prompted(await fire("UserPromptSubmit", (), {"prompt": prompt}, ctx))
+
+
+@hookimpl
+def before_call(tool: AnyTool, call: Call, args: Input, ctx: Context) -> Awaitable[Before | None] | None:
+    plan = Plan.of(ctx.settings)
+    if not plan.has("PreToolUse"):
+        return None
+    names = names_of(tool)
+    return _before(names, tool, call, args, ctx) if plan.matching("PreToolUse", names) else None
+
+
+async def _before(names: tuple[str, ...], tool: AnyTool, call: Call, args: Input, ctx: Context) -> Before | None:
+    about = {**_about(tool, args, ctx), "tool_use_id": call.id}
+    return verdicts.before(await fire("PreToolUse", names, about, ctx, Subject(tool, args)))
+
+
+@hookimpl(priority=-10)  # Before the person at the terminal is asked: the hook may answer for them.
+def ask_user(question: Question, call: Call, ctx: Context) -> Awaitable[Answer | None] | None:
+    names = names_of(question.tool) if question.tool else tool_names(call.name)
+    plan = Plan.of(ctx.settings)
+    return _request(names, question, ctx) if plan.matching("PermissionRequest", names) else None
+
+
+async def _request(names: tuple[str, ...], question: Question, ctx: Context) -> Answer | None:
+    about = {
+        "tool_name": names[0],
+        "tool_input": dict(question.input),
+        "permission_suggestions": _suggestions(question),
+    }
+    subject = Subject(question.tool, question.args) if question.tool and question.args else None
+    answer = verdicts.request(await fire("PermissionRequest", names, about, ctx, subject))
+    if answer and isinstance(answer.decision, Allow) and question.decision.layer in SAFETY:
+        reason = f"{answer.decision.reason} This does not count here: a person must decide."
+        ctx.report(reason, hook=answer.decision.rule)
+        return None
+    return answer
+
+
+def _suggestions(question: Question) -> list[dict[str, Any]]:
+    """Rules that would allow exactly this call, in the format of the protocol."""
+    rules = []
+    for text in question.rules:
+        name, _, inside = text.partition("(")
+        rules.append({"toolName": name, **({"ruleContent": inside.removesuffix(")")} if inside else {})})
+    if not rules:
+        return []
+    return [{"type": "addRules", "rules": rules, "behavior": "allow", "destination": "localSettings"}]
+
+
+@hookimpl
+def after_call(
+    tool: AnyTool, call: Call, args: Input, value: Any, ms: float, ctx: Context
+) -> Awaitable[After | None] | None:
+    plan = Plan.of(ctx.settings)
+    if not plan.has("PostToolUse"):
+        return None
+    names = names_of(tool)
+    if not plan.matching("PostToolUse", names):
+        return None
+    return _after(names, tool, call, args, {"tool_response": jsonable(value), "duration_ms": round(ms)}, ctx)
+
+
+async def _after(
+    names: tuple[str, ...], tool: AnyTool, call: Call, args: Input, more: Mapping[str, Any], ctx: Context
+) -> After | None:
+    about = {**_about(tool, args, ctx), "tool_use_id": call.id, **more}
+    return verdicts.after(await fire("PostToolUse", names, about, ctx, Subject(tool, args)))
+
+
+@hookimpl
+def after_failure(
+    tool: AnyTool | None, call: Call, args: Input | None, result: Result, ctx: Context
+) -> Awaitable[After | None] | None:
+    names = names_of(tool) if tool else tool_names(call.name)
+    denied = isinstance(result.decision, Deny)
+    event = "PermissionDenied" if denied else "PostToolUseFailure"
+    if not Plan.of(ctx.settings).matching(event, names):
+        return None
+    seen = _about(tool, args, ctx) if tool and args else {"tool_name": names[0], "tool_input": _as_sent(call)}
+    why = result.decision.reason if denied and result.decision else result.text
+    about = {**seen, "tool_use_id": call.id, **({"reason": why} if denied else {"error": why, "is_interrupt": False})}
+    return _failed(event, names, about, ctx, Subject(tool, args) if tool and args else None)
+
+
+async def _failed(
+    event: str, names: tuple[str, ...], about: Mapping[str, Any], ctx: Context, subject: Subject | None
+) -> After | None:
+    return verdicts.after(await fire(event, names, about, ctx, subject))
+
+
+@hookimpl
+def before_stop(text: str, ctx: Context) -> Awaitable[str | None] | None:
+    event = "SubagentStop" if ctx.agent.depth else "Stop"
+    return _stop(event, text, ctx) if Plan.of(ctx.settings).has(event) else None
+
+
+async def _stop(event: str, text: str, ctx: Context) -> str | None:
+    talk = Plan.of(ctx.settings).conversation(ctx.session_id)
+    about = {"stop_hook_active": talk.sent_back, "last_assistant_message": text}
+    reason = verdicts.back_to_work(await fire(event, (ctx.agent.kind,), about, ctx))
+    talk.sent_back = talk.sent_back or reason is not None
+    return reason
+
+
+@hookimpl
+def end_session(session_id: str, ctx: Context) -> Awaitable[None] | None:
+    plan = Plan.of(ctx.settings)
+    if not ctx.agent.depth and plan.has("SessionEnd"):
+        return _end(session_id, ctx)
+    plan.forget(session_id)
+    return None
+
+
+async def _end(session_id: str, ctx: Context) -> None:
+    try:
+        await fire("SessionEnd", ("other",), {"reason": "other"}, ctx)
+    finally:
+        Plan.of(ctx.settings).forget(session_id)
+
+
+@hookimpl
+def check_tools(settings: Settings, tools: Mapping[str, ToolInfo]) -> list[Notice]:
+    return list(faulty_conditions(settings, tools))
+
+
+@hookimpl
+def diagnose(settings: Settings) -> list[str]:
+    plan = Plan(settings)
+    return [*plan.problems, *missing_programs(settings)]
+
+
+def names_of(tool: AnyTool) -> tuple[str, ...]:
+    """The names that a matcher may use for the tool."""
+    return tool_names(tool.name, tuple(tool.aliases))
+
+
+def _about(tool: AnyTool, args: Input, ctx: Context) -> dict[str, Any]:
+    return {"tool_name": tool.name, "tool_input": tool.observable_input(args, ctx)}
+
+
+def _as_sent(call: Call) -> Any:
+    """The input of a call whose input is not valid."""
+    if isinstance(call.input, Mapping):
+        return dict(call.input)
+    try:
+        return json.loads(call.input)
+    except ValueError:
+        return {}
+
+
+def runs_user_commands(tool: AnyTool, settings: Settings) -> tuple[str, ...]:
+    """The events at which a user's command would run for this tool; `pegboard why` lists them and runs none."""
+    plan, names = Plan.of(settings), names_of(tool)
+    events = {"before_call": "PreToolUse", "ask_user": "PermissionRequest"}
+    return tuple(hook for hook, event in events.items() if plan.matching(event, names))

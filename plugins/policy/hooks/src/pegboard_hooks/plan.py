@@ -1,0 +1,75 @@
+"""The handlers of one set of settings by event, and the state of each session."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pegboard import Settings
+from pegboard_hooks.handlers import EVENTS, Handler, read_handlers
+
+
+@dataclass(slots=True)
+class Conversation:
+    """The state of a session that the protocol needs."""
+
+    transcript: Path | None = None
+    prompt_id: str = field(default_factory=lambda: str(uuid.uuid4()))
+    sent_back: bool = False
+    """Whether a Stop hook has already sent the model back to work on this prompt."""
+    halted: str = ""
+    """Why nothing may happen in this session: the reason that a hook gave when it started."""
+    done: set[bytes] = field(default_factory=set)
+    """Run-once handlers that have already run."""
+
+
+class Plan:
+    """The handlers in force, by event. `of()` keeps one with each settings object."""
+
+    def __init__(self, settings: Settings) -> None:
+        handlers, self.problems = read_handlers(settings)
+        self._by_event = {event: tuple(handler for handler in handlers if handler.event == event) for event in EVENTS}
+        self._known: dict[tuple[str, tuple[str, ...]], tuple[Handler, ...]] = {}
+        self._conversations: dict[str, Conversation] = {}
+        self._reported: set[bytes] = set()
+
+    @classmethod
+    def of(cls, settings: Settings) -> Plan:
+        """The plan of these settings; made on first use and cached with them."""
+        found = settings.__dict__.get("command_hooks")
+        if found is None:
+            found = settings.__dict__["command_hooks"] = cls(settings)
+        return found
+
+    def has(self, event: str) -> bool:
+        """Whether anything runs at this event."""
+        return bool(self._by_event[event])
+
+    def matching(self, event: str, names: tuple[str, ...]) -> tuple[Handler, ...]:
+        """The handlers for a tool, a source or an agent under any of its names; twins from several files once."""
+        if not self._by_event[event]:
+            return ()
+        found = self._known.get((event, names))
+        if found is None:
+            unique: dict[bytes, Handler] = {}
+            for handler in self._by_event[event]:
+                if handler.matches(names):
+                    unique.setdefault(handler.key, handler)
+            found = self._known[event, names] = tuple(unique.values())
+        return found
+
+    def conversation(self, session_id: str) -> Conversation:
+        """The state of a session."""
+        return self._conversations.setdefault(session_id, Conversation())
+
+    def forget(self, session_id: str) -> None:
+        """Drop the state of a session that has ended."""
+        self._conversations.pop(session_id, None)
+
+    def report_once(self, handler: Handler, report: Callable[[], None]) -> None:
+        """Report something about a handler only once."""
+        if handler.key not in self._reported:
+            self._reported.add(handler.key)
+            report()

@@ -1,0 +1,127 @@
+"""Whether allow rules cover all of a call. What no rule covers is left to the mode or a person."""
+
+from __future__ import annotations
+
+from pegboard import Part, ResolvedPath
+from pegboard_rules.call_view import COMPOUND, CallView, Hit, hits_on
+from pegboard_rules.grammar import Rule
+from pegboard_rules.subjects import EDIT, READ
+
+
+def allowed(call: CallView) -> Hit | None:
+    """The rule that allows a call, or None. Where several are needed, the last one is returned."""
+    view, facts = call.view, call.facts
+    if not all(path.sound for path in call.paths):
+        return None
+    if view.allow is not None:
+        return view.allow, call.name
+    if facts.parts:
+        return _parts(call, facts.parts)
+    if call.paths:
+        return _files(call) if view.may_read or view.may_edit else None
+    if view.allow_hosts is not None:
+        return _hosts(call)
+    if view.allow_texts is not None:
+        texts = call.texts()
+        return _parts(call, texts) if texts else None
+    return None
+
+
+def _files(call: CallView) -> Hit | None:
+    """Allow a call that only touches files: each must be covered; reads in the working directory are."""
+    facts = call.facts
+    if facts.open_world or not (facts.read_only or facts.writes or facts.deletes):
+        return None
+    hit: Hit | None = None
+    for path in call.paths:
+        found = covering(call, path)
+        if found is None and (path.change or not call.is_inside(path)):
+            return None
+        hit = found or hit
+    return hit
+
+
+def covers_reading(call: CallView) -> bool:
+    """Whether a call that only reads leaves the working directories only where an allow rule covers the path."""
+    outside = [path for path in call.paths if not call.is_inside(path)]
+    return bool(outside) and all(covering(call, path) is not None for path in outside)
+
+
+def covering(call: CallView, path: ResolvedPath) -> Hit | None:
+    """The allow rule that covers what the call does with a path; link and target must both be covered.
+
+    Who may write a file may look at it: `Edit` rules cover the reading that comes with an edit.
+    """
+    if not path.sound or not (call.view.may_edit if path.change else call.view.may_read):
+        return None
+    capability, hit = EDIT if path.change else READ, None
+    if (whole := call.rules.whole.get(("allow", capability))) is not None:
+        return whole, path.spellings[-1]
+    for spelling in path.spellings:
+        fitting = allows_of(spelling, capability, call)
+        if not fitting:
+            return None
+        hit = (min(fitting, key=_order), spelling)
+    return hit
+
+
+def allows_of(spelling: str, capability: str, call: CallView) -> list[Rule]:
+    """The allow rules for a capability, and those of the tool itself, that cover a path under one of its spellings."""
+    rules, view, bases = call.rules, call.view, call.scope.allow_bases
+    found = hits_on(spelling, rules.allow_root, rules.allow_cwd, bases)
+    fitting = [rule for rule in found if rule.tool == capability]
+    return fitting + hits_on(spelling, view.allow_root, view.allow_cwd, bases) if view.allows_paths else fitting
+
+
+def _order(rule: Rule) -> int:
+    return rule.order
+
+
+def _parts(call: CallView, parts: tuple[Part, ...]) -> Hit | None:
+    """Every part needs a rule, unless it only reads; and the rules must reach every file the call touches."""
+    index = call.view.allow_texts
+    if index is None:
+        return None
+    hit: Hit | None = None
+    named: list[tuple[str, bool]] = []
+    for part in parts:
+        found: list[Rule] = []
+        index.find(part.text, found)
+        plain = bool(call.facts.parts) or call.subject.kind != "command" or COMPOUND.isdisjoint(part.text)
+        fitting = [rule for rule in found if rule.is_exact or (plain and not part.exact)]
+        if fitting:
+            hit = (min(fitting, key=_order), part.text)
+            named.append((part.text, any(rule.is_exact for rule in fitting)))
+        elif not part.read_only:
+            return None
+    if hit is None or not _reaches_files(call, named):
+        return None
+    return hit
+
+
+def _reaches_files(call: CallView, named: list[tuple[str, bool]]) -> bool:
+    """A rule covers the files that its command names. What a command is redirected into needs a rule of its own."""
+    for path in call.paths:
+        by_name, inside = _named(path, named), call.is_inside(path)
+        by_command = by_name is not None and (inside or by_name[1] or not path.change)
+        if not by_command and (path.change or not inside) and covering(call, path) is None:
+            return False
+    return True
+
+
+def _named(path: ResolvedPath, named: list[tuple[str, bool]]) -> tuple[str, bool] | None:
+    name = path.spellings[0].rpartition("/")[2]
+    found = [pair for pair in named if name and name in pair[0]]
+    return max(found, key=lambda pair: pair[1]) if found else None
+
+
+def _hosts(call: CallView) -> Hit | None:
+    index, hit, hosts = call.view.allow_hosts, None, call.hosts()
+    for host in hosts:
+        found: list[Rule] = []
+        if index is not None:
+            index.find(host, found)
+        if not found:
+            return None
+        hit = (min(found, key=_order), host)
+    return hit

@@ -1,0 +1,219 @@
+"""Run a command in a fresh shell."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Awaitable
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from anyio import get_current_task
+from pydantic import BaseModel, ConfigDict, Field
+from pydantic.alias_generators import to_camel
+
+from pegboard import Ask, Change, Context, Decision, Facts, Input, Output, Tool, ToolError, hookimpl
+
+if TYPE_CHECKING:
+    from pegboard_bash.snapshot import Snapshot
+    from pegboard_bash.understanding import Understanding
+
+
+class BashInput(Input):
+    command: str
+    """The command."""
+    timeout: Annotated[int, Field(ge=1)] | None = None
+    """Milliseconds until the command and everything it started are killed; default 120000, at most 600000."""
+    description: str | None = None
+    """What it does, in five to ten words."""
+    run_in_background: bool = False
+    """Start it and return at once with the id of a task. Nothing else that a command starts outlives the call."""
+    dangerously_disable_sandbox: Annotated[bool, Field(alias="dangerouslyDisableSandbox")] = False
+    """Ask to run outside the sandbox and the confinement of readers: only for a command that these make fail."""
+    workdir: Path | None = None
+    """The folder to run in, for this command only. Without it, where the last command ended."""
+
+
+class BashOutput(BaseModel):
+    """What a command did. Names are spelled as in `exitCode` wherever this becomes JSON."""
+
+    model_config = ConfigDict(alias_generator=to_camel, validate_by_name=True, serialize_by_alias=True)
+
+    stdout: str = ""
+    """Output and errors, in the order in which they were written, cleaned and within the limit."""
+    stderr: str = ""
+    """Remarks of the tool."""
+    exit_code: int | None = None
+    signal: str = ""
+    interrupted: bool = False
+    timed_out_after_ms: int | None = None
+    background_task_id: str | None = None
+    return_code_interpretation: str | None = None
+    persisted_output_path: Path | None = None
+    """The file with the raw output, where the text is not all of it."""
+    persisted_output_size: int | None = None
+    stale_read_file_state_hint: str | None = None
+    cwd_after: Path | None = None
+    wall_ms: int = 0
+
+
+class Bash(Tool[BashInput, BashOutput]):
+    """Run a command with bash. Output and errors come back together, in the order in which they were written.
+
+    Each command gets a fresh shell: variables, functions and jobs (`%1`) are gone afterwards, only the working
+    directory is kept. Nothing that it starts outlives it; use run_in_background for servers and long work. There is no
+    terminal, no pager and no input, so editors and prompts do not work. A command that plainly only reads runs without
+    a question: prefer literal words to variables and substitutions.
+    """
+
+    search_hint = "run shell command execute terminal"
+    rule_subject = "command"
+    rule_parameter = "command"
+    requires_binaries = ("bash",)
+    cascades = True
+    # Longer output is cut before it gets here; the rest is room for remarks.
+    max_result_chars = 40_000
+
+    _latest: tuple[BashInput, Path, Understanding] | None = None
+    _snapshot: Snapshot | None = None
+
+    def validate_input(self, args: BashInput, /) -> str | None:
+        # The parser takes 60 ms to load; listing tools must not pay for it. So in every method below.
+        from pegboard_bash.refusals import why_interactive
+
+        if "\0" in args.command:
+            return "The command holds a NUL character, which no program can be given. Write it as \\0 in printf."
+        return why_interactive(args.command)
+
+    def facts(self, args: BashInput, ctx: Context, /) -> Facts | Awaitable[Facts]:
+        from pegboard_bash.understanding import asks_bash
+
+        late = ctx.settings.get("bash.snapshot") or (asks_bash(args.command) and _in_event_loop())
+        return self._facts_later(args, ctx) if late else self._facts(args, ctx)
+
+    async def _facts_later(self, args: BashInput, ctx: Context) -> Facts:
+        from pegboard_bash.understanding import ask_bash
+
+        if ctx.settings.get("bash.snapshot") and (self._snapshot is None or not self._snapshot.file.exists()):
+            from pegboard_bash.snapshot import taken
+
+            self._snapshot = await taken(ctx)
+        await ask_bash(args.command)
+        return self._facts(args, ctx)
+
+    def _facts(self, args: BashInput, ctx: Context) -> Facts:
+        from pegboard_bash.confining import held_to_reading
+        from pegboard_bash.understanding import not_understood
+
+        understood = self._understood(args, ctx)
+        try:
+            facts = held_to_reading(understood.facts, understood, args.dangerously_disable_sandbox, self, ctx)
+        except Exception:
+            understood = not_understood(args.command)
+            facts = understood.facts
+        self._latest = (args, ctx.cwd, understood)
+        if not args.run_in_background:
+            return facts
+        reason = facts.reason or "It continues in the background."
+        return replace(facts, read_only=False, concurrency_safe=False, reason=reason)
+
+    def check_permission(self, args: BashInput, ctx: Context, /) -> Decision | None:
+        critical = self._judged(args, ctx).critical
+        if not critical:
+            return None
+        reason = f"Bash would delete {critical}, which may be everything if the variable is empty."
+        return Ask(reason, layer="critical-path", matched=critical)
+
+    async def call(self, args: BashInput, ctx: Context, /) -> BashOutput | Output[BashOutput]:
+        from pegboard_bash.calling import Calling
+
+        began = time.monotonic()
+        try:
+            value = await Calling(args, ctx, self._judged(args, ctx), self, self._snapshot_for(ctx)).value()
+        except ToolError as error:
+            if isinstance(error.value, BashOutput):
+                error.value.wall_ms = round((time.monotonic() - began) * 1000)
+            raise
+        value.wall_ms = round((time.monotonic() - began) * 1000)
+        moved = value.cwd_after is not None and value.cwd_after != ctx.cwd
+        return Output(value, change=Change(cwd=value.cwd_after)) if moved else value
+
+    def _judged(self, args: BashInput, ctx: Context) -> Understanding:
+        """What the decision on this very call was about, if no other call came in between."""
+        latest = self._latest
+        return latest[2] if latest and latest[0] is args and latest[1] == ctx.cwd else self._understood(args, ctx)
+
+    def _understood(self, args: BashInput, ctx: Context) -> Understanding:
+        from pegboard_bash.understanding import not_understood
+
+        try:
+            return self._looked_at(args, ctx)
+        except Exception:
+            return not_understood(args.command)
+
+    def _looked_at(self, args: BashInput, ctx: Context) -> Understanding:
+        from pegboard_bash.confining import confinement
+        from pegboard_bash.directory import start_of
+        from pegboard_bash.recursion import withheld
+        from pegboard_bash.understanding import understand
+
+        confined = bool(confinement(ctx.settings))
+        found = understand(args.command, start_of(args.workdir, ctx)[0], confined=confined)
+        if found.trees:
+            found = replace(found, facts=withheld(found.facts, found.trees, self, ctx))
+        snapshot = self._snapshot_for(ctx)
+        return replace(found, facts=snapshot.applied(found.facts, found.programs)) if snapshot else found
+
+    def _snapshot_for(self, ctx: Context) -> Snapshot | None:
+        return self._snapshot if ctx.settings.get("bash.snapshot") else None
+
+    def content(self, value: BashOutput, /) -> str:
+        remarks = [value.stderr, value.stale_read_file_state_hint or ""]
+        if value.return_code_interpretation:
+            remarks.insert(0, f"(exit code {value.exit_code}: {value.return_code_interpretation})")
+        said = value.stdout if value.stdout or any(remarks) else "(no output)"
+        return "\n".join(part for part in (said, *remarks) if part)
+
+    def user_facing_name(self, args: BashInput, /) -> str:
+        return "Bash in the background" if args.run_in_background else "Bash"
+
+    def describe(self, args: BashInput, /) -> str:
+        from pegboard_bash.rendering import one_line
+
+        how = "Run in the background" if args.run_in_background else "Run"
+        how += " outside the sandbox" if args.dangerously_disable_sandbox else ""
+        where = f" (in {args.workdir})" if args.workdir else ""
+        return one_line(f"{how}: {args.command}{where}")
+
+    def preview(self, args: BashInput, ctx: Context, /) -> str | None:
+        from pegboard_bash.rendering import one_line
+
+        # The model's own description is shown with the rest of its input: here the host speaks.
+        facts = self._understood(args, ctx).facts
+        lines = [facts.reason, *(f"writes {path}" for path in facts.writes)]
+        lines += [f"deletes {path}" for path in facts.deletes]
+        return "\n".join(one_line(line) for line in lines if line) or None
+
+    def render_use(self, args: BashInput, /) -> object | None:
+        from pegboard_bash.rendering import command
+
+        return command(args.command, args.description or "")
+
+    def render_result(self, value: BashOutput, /) -> object | None:
+        from pegboard_bash.rendering import text
+
+        return text(self.content(value))
+
+
+def _in_event_loop() -> bool:
+    """Whether somebody would have to wait while this thread does."""
+    try:
+        get_current_task()
+    except RuntimeError:
+        return False
+    return True
+
+
+@hookimpl
+def register_tools() -> list[Bash]:
+    return [Bash()]

@@ -1,0 +1,170 @@
+"""One simple command: what it would do, through every wrapper, and how rules may read it."""
+
+from __future__ import annotations
+
+import re
+
+from pegboard import Part
+from pegboard_bash.arguments import judge
+from pegboard_bash.deeds import Deed, Place
+from pegboard_bash.programs import program_of
+from pegboard_bash.searching import is_of_project
+from pegboard_bash.words import UNKNOWN, Word, names
+
+TRUSTED = frozenset({"/bin", "/usr/bin", "/sbin", "/usr/sbin"})
+"""Folders whose programs are the ones that their names say. Everything else named by a path is a stranger."""
+
+BUILTINS = names(
+    "echo printf true false : test [ pwd cd type command builtin eval exec exit set ulimit umask times jobs wait help "
+    "let hash trap return break continue time"
+)
+SHELLS = frozenset({"bash", "sh", "dash", "zsh", "ksh", "ash", "fish"})
+"""Programs that run what they are given, also from their input."""
+
+DEEPEST = 8
+SAFE_VARIABLES = frozenset(
+    {
+        *(
+            "NO_COLOR",
+            "FORCE_COLOR",
+            "CLICOLOR",
+            "CLICOLOR_FORCE",
+            "COLUMNS",
+            "LINES",
+            "TERM",
+        ),
+        *("NODE_ENV", "CI", "DEBIAN_FRONTEND", "RUST_BACKTRACE", "RUST_LOG", "PYTHONUNBUFFERED", "BLOCKSIZE"),
+        *("PYTHONDONTWRITEBYTECODE", "PYTHONIOENCODING", "PYTHONUTF8"),
+        *("TIME_STYLE", "QUOTING_STYLE", "BLOCK_SIZE", "GREP_COLOR", "GREP_COLORS", "LS_COLORS"),
+    }
+)
+QUIET = frozenset({"PAGER", "GIT_PAGER", "MANPAGER", "SYSTEMD_PAGER", "GH_PAGER", "BAT_PAGER"})
+OFF = frozenset({"GIT_OPTIONAL_LOCKS", "GIT_TERMINAL_PROMPT"})
+"""Known to be harmless with the value 0 only. POSIXLY_CORRECT is left out: it turns late options into operands."""
+
+SAFE_VALUE = re.compile(r"[\w.@:+,=;* -]*", re.ASCII)
+LOCALE = re.compile(r"|C|POSIX|[\w@-]+\.(utf-?8)", re.ASCII | re.IGNORECASE)
+"""Locales in which a byte below 128 is the ASCII character that we see. In others it may be half of another one."""
+
+ZONE = re.compile(r":?[A-Za-z]\w*([/+-]\w+){0,3}", re.ASCII)
+GIT_VALUES = re.compile(r"-c|-C|--git-dir|--work-tree|--namespace|--exec-path|--config-env|--super-prefix")
+
+
+def is_safe_assignment(name: str, value: Word | None) -> bool:
+    """Whether a variable before a command only affects how it presents things."""
+    if value is None or not value.literal or value.glob:
+        return False
+    if name in QUIET:
+        return value.text in ("", "cat")
+    if name in OFF:
+        return value.text == "0"
+    if name == "LANG" or name.startswith("LC_"):
+        return LOCALE.fullmatch(value.text) is not None
+    if name == "TZ":
+        return ZONE.fullmatch(value.text) is not None
+    return (name in SAFE_VARIABLES or name == "LANGUAGE") and SAFE_VALUE.fullmatch(value.text) is not None
+
+
+class Reading:
+    """A command as it was understood: its effects, and its spellings for rules."""
+
+    __slots__ = ("also", "deed", "text")
+
+    def __init__(self, deed: Deed, text: str, also: list[str]) -> None:
+        self.deed, self.text, self.also = deed, text, also
+
+    def part(self) -> Part:
+        """The command as permission rules see it."""
+        also = tuple(dict.fromkeys(each for each in self.also if each != self.text))
+        return Part(self.text, also, read_only=not self.deed.reason, exact=self.deed.exact)
+
+
+def read_command(words: list[Word], place: Place, depth: int = 0) -> Reading:
+    """Understand a simple command: a program and its words, without assignments and redirects."""
+    deed = Deed(place)
+    name = _program(words[0], words[1:], deed)
+    text, plain = spelled(words), " ".join(word.text for word in words)
+    also = [plain, " ".join(plain.replace(UNKNOWN, " ").split())] if UNKNOWN in plain else [plain]
+    if depth > DEEPEST:
+        deed.refuse("Its commands are nested too deeply to check.")
+        return Reading(deed, text, also)
+    if name == "cd" and depth:
+        # Only some wrappers change the directory of this shell, and what follows would be looked at in the wrong one.
+        deed.refuse("A cd inside another command may lead elsewhere than it seems.")
+    if name:
+        deed.program = name
+        _judge(name, words[1:], deed)
+        if name != words[0].text:
+            also.append(" ".join([name, *(word.text for word in words[1:])]))
+        if name == "git":
+            also += _without_git_options(words)
+    for inner in deed.inner:
+        reading = read_command(inner, place, depth + 1)
+        absorb(deed, reading.deed)
+        also += [text, reading.text, *reading.also]
+        if deed.strip:
+            text = reading.text
+    return Reading(deed, text, [*also, *deed.also])
+
+
+def _judge(name: str, words: list[Word], deed: Deed) -> None:
+    program = program_of(name)
+    if program is None:
+        deed.refuse(f"What {name} does is not known.")
+        return
+    judge(program, words, deed)
+    if program.wrapper and not deed.inner and not program.check:
+        deed.refuse(f"What {name} does without a subcommand is not known.")
+
+
+def _program(word: Word, rest: list[Word], deed: Deed) -> str:
+    if word.source == "{":
+        return word.source
+    if not word.literal or word.glob or not word.text:
+        deed.refuse("Which program it runs is known only when it runs.")
+        return ""
+    if "/" not in word.text:
+        if word.text not in BUILTINS and is_of_project(word.text, deed.place):
+            deed.refuse(f"{word.text} is a program of this project, found through PATH.")
+        return word.text
+    folder, _, name = word.text.rpartition("/")
+    if folder not in TRUSTED:
+        deed.refuse(f"{word.text} is named by its path, so it may be any program.")
+        deed.also.append(" ".join([name, *(each.text for each in rest)]))
+        return ""
+    return name
+
+
+def absorb(deed: Deed, inner: Deed) -> None:
+    """Take over what an inner command would do."""
+    deed.reads += inner.reads
+    deed.writes += inner.writes
+    deed.deletes += inner.deletes
+    deed.hosts += inner.hosts
+    deed.reason = deed.reason or inner.reason
+    deed.known = deed.known and inner.known
+    deed.open_world = deed.open_world or inner.open_world
+    deed.destructive = deed.destructive or inner.destructive
+    deed.exact = deed.exact or inner.exact
+    deed.critical = deed.critical or inner.critical
+    deed.subtexts += inner.subtexts
+    deed.trees += inner.trees
+
+
+def spelled(words: list[Word]) -> str:
+    """A command as it was written, with one space between words."""
+    texts: list[str] = []
+    for word in words:
+        if "{" in word.source and texts and texts[-1] == word.source:
+            continue  # One spelling with braces has become several words.
+        texts.append(word.source)
+    return " ".join(texts)
+
+
+def _without_git_options(words: list[Word]) -> list[str]:
+    """`git -C elsewhere push` is a `git push` too, for rules that restrict."""
+    texts = [word.text for word in words[1:]]
+    at = 0
+    while at < len(texts) and texts[at].startswith("-"):
+        at += 2 if GIT_VALUES.fullmatch(texts[at]) else 1
+    return [" ".join(["git", *texts[at:]])] if at else []

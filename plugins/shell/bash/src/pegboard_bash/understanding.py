@@ -1,0 +1,195 @@
+"""From a command to facts: what it would do, said before it does it."""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+import unicodedata
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from anyio import to_thread
+
+from pegboard import Facts, Part
+from pegboard_bash.canonical import problem_with_bash
+from pegboard_bash.comparing import compare
+from pegboard_bash.deeds import Place, Tree
+from pegboard_bash.rendering import one_line
+from pegboard_bash.second_reading import is_plain, needs_bash, second_reading
+from pegboard_bash.simple import absorb
+from pegboard_bash.tree import LONGEST, syntax_tree
+from pegboard_bash.walk import Walk
+
+log = logging.getLogger("pegboard")
+FAILED = "It could not be parsed because of an error in Pegboard; see the log."
+UNCONFINED = "It is not confined, so only plain words, pipes and lists are considered read-only."
+DEEPEST = 4
+SHELL_VARIABLES = ("BASHOPTS", "SHELLOPTS", "GLOBIGNORE", "POSIXLY_CORRECT")
+MOST_QUOTED = 80
+SEPARATORS = re.compile(r"[;&|\n(){}`]+|\$\(|<\(|>\(|\bdo\b|\bthen\b|\belse\b")
+JOINED = re.compile(r"(?<!(?<!\\)[ \t])\\\n")
+ASSIGNED = re.compile(r"(?:\w+=\S*\s+)+")
+
+
+@dataclass(frozen=True, slots=True)
+class Understanding:
+    """What is known of a command before it runs."""
+
+    facts: Facts
+    critical: str = ""
+    """What of it deletes too much to be let through by anybody but a person; empty where nothing does."""
+    programs: frozenset[str] = frozenset()
+    trees: tuple[Tree, ...] = ()
+    """Folders that it reads with all below them."""
+
+
+def understand(
+    command: str, cwd: str | os.PathLike[str], home: str | None = None, *, confined: bool = True
+) -> Understanding:
+    """What a command would do in a working directory. It is a function of the command and the files that it names.
+
+    `confined`: whether what only reads is run where it can do nothing else. Without that only the closed subset of
+    plain words, pipes and lists is taken for reading.
+    """
+    try:
+        return _understood(command, os.fspath(cwd), home, confined)
+    except Exception:
+        return not_understood(command)
+
+
+def not_understood(command: str) -> Understanding:
+    """What is left to say where understanding a command failed: it asks, and rules that restrict see its pieces."""
+    log.exception("A command could not be understood; it asks.")
+    facts = Facts(read_only=False, open_world=True, parts=(_whole(command),), reason=FAILED)
+    return Understanding(facts, programs=frozenset(re.findall(r"\w+", command)))
+
+
+def _understood(command: str, start: str, home: str | None, confined: bool) -> Understanding:
+    walk = walk_text(command, Place(start, home or os.path.expanduser("~"), (start,)))
+    if changed := _changed_by_environment(walk.programs):
+        walk.deed.refuse(f"{changed} in the environment changes how bash parses commands.")
+    if not confined and not walk.deed.reason and not is_plain(command):
+        walk.deed.refuse(UNCONFINED)
+    deed = walk.deed
+    read_only = not deed.reason
+    facts = Facts(
+        read_only=read_only,
+        concurrency_safe=read_only,
+        open_world=deed.open_world or not deed.known,
+        destructive=deed.destructive or bool(deed.critical),
+        reads=_paths(deed.reads),
+        writes=_paths(deed.writes),
+        deletes=_paths(deed.deletes),
+        hosts=tuple(dict.fromkeys(deed.hosts)),
+        parts=tuple(walk.parts.values()) or (Part(command, read_only=read_only),),
+        reason=_in_quotes(deed.reason, command),
+    )
+    return Understanding(facts, deed.critical, frozenset(walk.programs), tuple(deed.trees))
+
+
+def _changed_by_environment(programs: Iterable[str]) -> str:
+    """A variable that makes another language of bash's, or another program of a name; empty where there is none."""
+    functions = (f"BASH_FUNC_{program}%%" for program in programs)
+    return next((name for name in (*SHELL_VARIABLES, *functions) if name in os.environ), "")
+
+
+def _in_quotes(reason: str, command: str) -> str:
+    """The reason with quotes around what others wrote: a word with blanks could read like the host's own."""
+    if not reason or _unreadable(command):
+        return reason
+    texts = set(second_reading(command).texts())
+    for text in sorted(texts, key=len, reverse=True):
+        if " " in text.strip() or "\n" in text or "\t" in text:
+            reason = reason.replace(text, repr(text if len(text) <= MOST_QUOTED else f"{text[:MOST_QUOTED]}…"))
+    return one_line(reason)
+
+
+def asks_bash(command: str) -> bool:
+    """Whether bash itself will be asked how it reads a command."""
+    try:
+        return not _unreadable(command) and needs_bash(command)
+    except Exception:
+        return False  # `understand` meets the same error, and says so.
+
+
+async def ask_bash(command: str) -> None:
+    """Ask bash how it reads a command, away from the event loop. The answer is kept for `understand`."""
+    if asks_bash(command):
+        await to_thread.run_sync(problem_with_bash, command)
+
+
+def _paths(found: list[str]) -> tuple[Path, ...]:
+    return tuple(map(Path, dict.fromkeys(found)))
+
+
+def walk_text(command: str, place: Place, depth: int = 0) -> Walk:
+    """Parse a command, walk over it, and compare with a second reading."""
+    if problem := _unreadable(command):
+        walk = Walk(b"", place, depth)
+        walk.deed.refuse(problem)
+        walk.add(_whole(command))
+        return walk
+    walk = Walk(command.encode("utf-8", "surrogateescape"), place, depth)
+    _first_reading(walk, command)
+    compare(walk, command)
+    return walk
+
+
+def _first_reading(walk: Walk, command: str) -> None:
+    root = syntax_tree(command)
+    if root is None:
+        walk.exhausted = True
+        walk.deed.refuse("It is made of too many pieces to follow.")
+    else:
+        try:
+            walk.statement(root)
+        except RecursionError:
+            walk.exhausted = True
+            walk.deed.refuse("It is nested too deeply to follow.")
+    if JOINED.search(command):
+        # bash joins what stands on both sides of such a line break; the grammar takes it for a space.
+        walk.deed.refuse("A line break in the middle of a word hides what it says.")
+        _add_joined(walk, command, walk.depth)
+    if root is not None and root.has_error:
+        walk.deed.refuse("It cannot be read as a bash command with certainty.")
+    if root is None or root.has_error or walk.exhausted:
+        walk.add(_whole(command))
+
+
+def _unreadable(command: str) -> str:
+    """Why a command is not read at all, as a sentence. The length comes first: nothing below it is free."""
+    if len(command) > LONGEST:
+        return f"It is longer than {LONGEST:,} characters."
+    hidden = _hidden(command)
+    return f"It contains {hidden}, which hides what it does." if hidden else ""
+
+
+def _add_joined(walk: Walk, command: str, depth: int) -> None:
+    """The command as bash reads it across line breaks, for rules that restrict."""
+    if depth >= DEEPEST:
+        return
+    place = Place(walk.place.start, walk.place.home, (walk.place.start,), walk.place.bound)
+    joined = walk_text(command.replace("\\\n", ""), place, depth + 1)
+    also = [text for part in joined.parts.values() for text in (part.text, *part.also)]
+    walk.add(Part(command, tuple(dict.fromkeys(also)), exact=True))
+    absorb(walk.deed, joined.deed)
+
+
+def _whole(command: str) -> Part:
+    """A command that was not understood, with everything in it that may be one, for rules that restrict."""
+    pieces = (piece.strip() for piece in SEPARATORS.split(command))
+    found = [piece for piece in pieces if piece]
+    found += [piece.replace(",", " ") for piece in found if "," in piece]  # What braces make of it.
+    found += [ASSIGNED.sub("", piece, count=1) for piece in found if ASSIGNED.match(piece)]
+    return Part(command, tuple(dict.fromkeys(found)), exact=True)
+
+
+def _hidden(command: str) -> str | None:
+    if command.isascii():
+        return "a control character" if re.search(r"[\x00-\x08\x0b-\x1f\x7f]", command) else None
+    for sign in command:
+        if sign not in "\n\t " and unicodedata.category(sign) in ("Cc", "Cf", "Cs", "Co", "Zl", "Zp", "Zs"):
+            return f"the invisible character U+{ord(sign):04X}"
+    return None

@@ -1,0 +1,45 @@
+"""Start a process that can only read. Ask `available()`, take a place with `place_for()`, start it there, end it."""
+
+from __future__ import annotations
+
+import atexit
+
+from pegboard_confine.confinement import (
+    BUBBLEWRAP,
+    CHOICES,
+    LANDLOCK,
+    NONE,
+    Available,
+    Place,
+    available,
+    place_for,
+    tidy,
+    why_not,
+)
+from pegboard_confine.grants import Wanted
+from pegboard_confine.limits import Limits, Started, limited
+from pegboard_confine.spare import HelperError
+from pegboard_confine.spares import HELPER
+from pegboard_confine.survey import CannotHideError
+
+__all__ = [
+    "BUBBLEWRAP",
+    "CHOICES",
+    "HELPER",
+    "LANDLOCK",
+    "NONE",
+    "Available",
+    "CannotHideError",
+    "HelperError",
+    "Limits",
+    "Place",
+    "Started",
+    "Wanted",
+    "available",
+    "limited",
+    "place_for",
+    "tidy",
+    "why_not",
+]
+
+atexit.register(tidy)

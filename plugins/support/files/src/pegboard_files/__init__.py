@@ -1,0 +1,58 @@
+"""The file service: what a conversation knows about files, and the one safe way to write them.
+
+Names load on first use: listing tools imports this package and must not pay for the service.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from pegboard import hookimpl
+
+if TYPE_CHECKING:
+    from pegboard import Settings
+    from pegboard_files.interface import FileEvent as FileEvent
+    from pegboard_files.interface import FileListener as FileListener
+    from pegboard_files.interface import Files as Files
+    from pegboard_files.interface import FileState as FileState
+    from pegboard_files.interface import Undo as Undo
+    from pegboard_files.interface import Written as Written
+    from pegboard_files.service import LocalFiles as LocalFiles
+
+
+@hookimpl
+def register_services(settings: Settings, env: Mapping[str, str]) -> dict[str, object]:
+    """Offer the files of this machine as `ctx.files`."""
+    from pegboard.settings import state_dir
+    from pegboard_files.service import LocalFiles
+
+    return {"files": LocalFiles(state_dir(env))}
+
+
+_HOME = {
+    **dict.fromkeys(
+        (
+            "FileEvent",
+            "FileListener",
+            "FileState",
+            "Files",
+            "Undo",
+            "Written",
+        ),
+        "interface",
+    ),
+    **dict.fromkeys(("LocalFiles",), "service"),
+}
+
+__all__ = [*sorted(_HOME), "register_services"]  # pyright: ignore[reportUnsupportedDunderAll]
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOME:
+        raise AttributeError(f"pegboard_files has no {name!r}")
+    from importlib import import_module
+
+    value = getattr(import_module(f"pegboard_files.{_HOME[name]}"), name)
+    globals()[name] = value
+    return value

@@ -1,0 +1,30 @@
+"""Remove characters that a person cannot see but a model reads: they can hide instructions."""
+
+from __future__ import annotations
+
+import re
+
+_INVISIBLE = re.compile(
+    "["
+    "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180e"
+    "\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0e\ufeff\uffa0\ufff9-\ufffb"
+    "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
+    "]"
+)
+# Joiners shape Persian, Indic scripts and emoji; between plain letters they only hide something.
+_JOINERS = re.compile("(?<![^\x00-\x7f])[\u200c\u200d]+|[\u200c\u200d]+(?![^\x00-\x7f])")
+_CONTROLS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\x80-\x84\x86-\x9f]")
+_QUIET = "\u00ad\ufeff"
+"""Removed silently: soft hyphens and byte order marks are common and harmless."""
+
+
+def without_invisible(text: str) -> tuple[str, int]:
+    """The text without invisible characters, and how many of them were suspicious."""
+    if text.isascii() and text.isprintable():
+        return text, 0
+    for quiet in _QUIET:
+        text = text.replace(quiet, "")
+    text, count = _INVISIBLE.subn("", text)
+    text, joiners = _JOINERS.subn("", text)
+    text, controls = _CONTROLS.subn("", text)
+    return text, count + joiners + controls
