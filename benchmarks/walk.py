@@ -14,6 +14,7 @@ import sys
 import tempfile
 import threading
 from collections import Counter
+from collections.abc import AsyncGenerator
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -21,8 +22,7 @@ from typing import Any
 import anyio
 
 from pegboard import Board
-from pegboard_session.loop import Session
-from pegboard_session.replay import ReplayProvider
+from pegboard_session import ProviderEvent, ReplayProvider, Request, Session
 
 HERE = Path(__file__).resolve().parents[1]
 GROUPS = {"core": "core/src/", "session": "plugins/host/session/", "tool": "plugins/files/read/"}
@@ -46,6 +46,24 @@ class Walk:
             self.functions[f"{short}:{frame.f_code.co_qualname}"] += 1
 
 
+class CountedProvider(ReplayProvider):
+    """Begins to count when the first event of the third answer arrives."""
+
+    def __init__(self, script: list[dict[str, Any]], name: str, counted: Walk) -> None:
+        super().__init__(script, name)
+        self._counted, self._answers = counted, 0
+
+    async def stream(self, request: Request) -> AsyncGenerator[ProviderEvent, None]:
+        """The events of one answer."""
+        self._answers += 1
+        events = [event async for event in super().stream(request)]
+        if self._answers == 3:
+            await anyio.sleep(1)  # What a session does in the background when it starts is no part of the call.
+            self._counted.is_on = True
+        for event in events:
+            yield event
+
+
 def script() -> list[dict[str, Any]]:
     read = {"type": "tool_use", "id": "", "name": "Read", "input": {"file_path": "a.txt"}}
     turns = [{"content": [{**read, "id": f"c{i}", "input": {"file_path": f"{i}.txt"}}]} for i in range(3)]
@@ -59,22 +77,16 @@ async def walk(folder: Path) -> Walk:
     counted = Walk()
     threading.setprofile(counted)
     sys.setprofile(counted)
-    async with Session(board, ReplayProvider(script(), "the walk"), model="scripted") as session:
-        answer, turns = session._answer, 0
+    provider = CountedProvider(script(), "the walk", counted)
+    async with Session(board, provider, model="scripted") as session:
+        append = session.conversation.append
 
-        async def read(*given: Any) -> None:
-            nonlocal turns
-            turns += 1
-            if turns == 3:
-                await anyio.sleep(1)  # What a session does in the background when it starts is no part of the call.
-                counted.is_on = True
-            await type(session)._read(session, *given)
+        def appended(role: str, content: Any) -> None:
+            append(role, content)
+            if role == "user":
+                counted.is_on = False
 
-        def answered(results: Any) -> None:
-            answer(results)
-            counted.is_on = False
-
-        session._read, session._answer = read, answered  # type: ignore[method-assign, assignment]
+        session.conversation.append = appended  # type: ignore[method-assign]
         await session.run("Read them.")
     sys.setprofile(None)
     return counted
