@@ -17,25 +17,24 @@ from anyio import Lock, to_thread
 from anyio.lowlevel import current_token
 
 from pegboard.calls import JSON, Block, Call, Result
-from pegboard.context import Context, PathFilter, Services
+from pegboard.content import text_size
+from pegboard.context import Context, PathFilter, ProcessSpec, Services
 from pegboard.contract import Tool
 from pegboard.errors import PluginError, ToolError
-from pegboard.execution.call_run import BoundTool, CallRun
-from pegboard.execution.dispatch import dispatch, runner
+from pegboard.execution.dispatch import BoundTool, CallRun, dispatch
 from pegboard.execution.hooks import maybe_await
 from pegboard.execution.limits import limits_of, turn_options
 from pegboard.execution.nested import dispatch_nested
-from pegboard.execution.results import ResultsStore, text_size
+from pegboard.execution.results import ResultsStore
+from pegboard.execution.threads import runner
 from pegboard.execution.turn import run_calls
 from pegboard.extensions import Profile
 from pegboard.loaded_plugins import LoadedPlugins, application_tools
 from pegboard.plugins import index
 from pegboard.plugins.features import Features
 from pegboard.pool.assembly import assemble
-from pegboard.pool.definitions import edited
-from pegboard.pool.entries import Entry, Pool
+from pegboard.pool.entries import Entry, Pool, edited
 from pegboard.pool.sources import Given, Sources, offered_sources
-from pegboard.services import ProcessSpec
 from pegboard.settings import Settings
 from pegboard.settings import load as load_settings
 from pegboard.wording import nearest

@@ -14,7 +14,7 @@ from pegboard.calls import Call, Decision, Result
 from pegboard.context import Context, Progress
 from pegboard.contract import Facts
 from pegboard.errors import ToolError
-from pegboard.execution.call_run import BoundTool, CallRun
+from pegboard.execution.dispatch import BoundTool, CallRun
 from pegboard.execution.limits import Clock
 from pegboard.execution.threads import AbandonedThread
 

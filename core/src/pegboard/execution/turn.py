@@ -21,8 +21,7 @@ from pegboard.calls import Call, Result
 from pegboard.context import Context
 from pegboard.contract import Tool
 from pegboard.execution import failure_results
-from pegboard.execution.call_run import BoundTool, ToolHost
-from pegboard.execution.dispatch import dispatch, report_finished
+from pegboard.execution.dispatch import BoundTool, ToolHost, dispatch, report_finished
 from pegboard.execution.limits import Limits
 from pegboard.execution.queue import CallQueue, ContextChangedError, QueuedCall
 from pegboard.execution.threads import AbandonedThreads, left_running
