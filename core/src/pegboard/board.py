@@ -202,13 +202,10 @@ class Board:
         return lambda path: all(test(path) for test in tests)
 
     async def fit(self, tool: Tool[Any, Any], blocks: tuple[Block, ...], call: Call) -> tuple[Block, ...]:
-        """The content within the tool's limit; what is too long is saved whole and shown as a preview."""
-        limit = tool.max_result_chars
-        if limit is None or (size := text_size(blocks)) <= limit:
-            return blocks
-        if size < LARGE:
-            return self.results.fit(blocks, limit, tool.name, call.id)
-        return await to_thread.run_sync(self.results.fit, blocks, limit, tool.name, call.id)
+        """Content that is too long for the model: saved whole, and shown as a preview."""
+        if text_size(blocks) < LARGE:
+            return self.results.fit(blocks, tool.max_result_chars, tool.name, call.id)
+        return await to_thread.run_sync(self.results.fit, blocks, tool.max_result_chars, tool.name, call.id)
 
     def refresh(self) -> Pool:
         """Ask changed sources again and rebuild the pool if anything moved; a failing source keeps its last tools."""

@@ -179,24 +179,13 @@ class Context:
             call_id,
         )
 
-    def permitted(self, decision: Decision, paths: Mapping[str, bool] | None) -> Context:
-        """The same context once the call is allowed, and with it these real paths."""
-        return Context(
-            self.cwd,
-            self.settings,
-            self.mode,
-            self.agent,
-            self.session_id,
-            self.roots,
-            self.loaded_tools,
-            self.services,
-            self.on_progress,
-            self.gate,
-            self.policy,
-            paths,
-            decision,
-            self.call_id,
-        )
+    def permit(self, decision: Decision, paths: Mapping[str, bool] | None) -> None:
+        """Note that the call is allowed, and with it these real paths.
+
+        Only the board does this, to the context that it has made for one call: a second copy would cost as much again.
+        """
+        object.__setattr__(self, "decision", decision)
+        object.__setattr__(self, "approved_paths", paths)
 
     def report(self, message: str, **data: Any) -> None:
         """Show a sign of life: it reaches the user's screen and resets the idle timer."""

@@ -114,8 +114,7 @@ def resolve_paths(facts: Facts, ctx: Context) -> tuple[Facts, dict[str, bool]]:
 
 def with_paths(facts: Facts, ctx: Context) -> Facts:
     """The facts with their paths resolved, where nobody has done that yet."""
-    touches = facts.reads or facts.writes or facts.deletes
-    return resolve_paths(facts, ctx)[0] if touches and not facts.paths else facts
+    return facts if facts.paths else resolve_paths(facts, ctx)[0]
 
 
 def _resolved(path: Path, ctx: Context, known: dict[str, ResolvedPath]) -> ResolvedPath:
@@ -188,9 +187,9 @@ class Tool(ABC, Generic[I, O]):
 
     def facts(self, args: I, ctx: Context, /) -> Facts | Awaitable[Facts]:
         """What this call would do; asked once a call, before permission. Paths in the input count as touched."""
-        paths = tuple(ctx.resolve(path) for _, path in paths_of(args))
-        if not paths:
+        if not (named := paths_of(args)):
             return self._constant_facts
+        paths = tuple(ctx.resolve(path) for _, path in named)
         return Facts(
             read_only=self.read_only,
             concurrency_safe=self.concurrency_safe,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import BrokenExecutor
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from anyio import BrokenWorkerProcess
 
 from pegboard.calls import Allow, Block, Call, Decision, Result, Text
+from pegboard.content import text_size
 from pegboard.context import Context
 from pegboard.contract import Facts, Output, Tool, resolve_paths
 from pegboard.errors import ToolError
@@ -23,7 +24,6 @@ from pegboard.execution.hooks import (
     look_after,
     look_at_failure,
     look_before,
-    maybe_await,
     refuse_invalid,
     serialize,
 )
@@ -67,7 +67,7 @@ class ToolHost(Protocol):
         ...
 
     async def fit(self, tool: Tool[Any, Any], blocks: tuple[Block, ...], call: Call) -> tuple[Block, ...]:
-        """The content within the tool's limit; what is too long is saved and previewed."""
+        """Content that is too long for the model: saved, and shown as a preview."""
         ...
 
 
@@ -81,9 +81,9 @@ class CallRun:
     facts: Facts
     has_facts: bool = False
     decision: Decision | None
-    opinions: list[Decision]
-    """What hooks, the tool and plugins think of the call."""
-    remarks: list[str]
+    opinions: Sequence[Decision]
+    """What `before_call` hooks think of the call."""
+    remarks: Sequence[str]
     """What hooks want the model to read after the result."""
     stop: str
     """Why the model must not go on after this turn, by the first hook that said so."""
@@ -104,7 +104,7 @@ class CallRun:
         """Forget what an earlier dispatch found out: the context has changed, and everything is asked again."""
         self.ctx = self.context()
         self.args = self.decision = self.approved_paths = self.nested_files = None
-        self.opinions, self.remarks = [], []
+        self.opinions = self.remarks = ()
         self.stop = self.approved = ""
         self.began = self.began or time.perf_counter()
 
@@ -115,7 +115,7 @@ class CallRun:
     def note(self, context: str, stop: str) -> None:
         """Keep what one hook said; the first reason to stop is the one that is named."""
         if context:
-            self.remarks.append(context)
+            self.remarks = (*self.remarks, context)
         self.stop = self.stop or stop
 
     @property
@@ -157,7 +157,8 @@ async def dispatch(run: CallRun, host: ToolHost) -> Result:
         refuse_invalid(run, run.args, hooks)
         if hooks.before_call:
             await look_before(run, hooks)
-        facts, run.approved_paths = resolve_paths(await maybe_await(tool.facts(run.args, run.ctx)), run.ctx)
+        facts = tool.facts(run.args, run.ctx)
+        facts, run.approved_paths = resolve_paths(facts if isinstance(facts, Facts) else await facts, run.ctx)
         await run.settle(facts)
         run.decision = await permit(run, hooks)
         if not isinstance(run.decision, Allow):
@@ -165,27 +166,22 @@ async def dispatch(run: CallRun, host: ToolHost) -> Result:
         else:
             await run.begin()
             hold_to_approval(run)
-            run.ctx = run.ctx.permitted(run.decision, run.approved_paths or None)
-            acted, asked = time.perf_counter(), run.asked_seconds
+            run.ctx.permit(run.decision, run.approved_paths or None)
+            acted = time.perf_counter() - run.asked_seconds
             within.set(run)
             returned = await bound.execute(run.args, run.ctx)
-            ms = (time.perf_counter() - acted - (run.asked_seconds - asked)) * 1000
+            ms = (time.perf_counter() - run.asked_seconds - acted) * 1000
             run.end()
-            output = returned if isinstance(returned, Output) else Output(returned)
-            value = fitting(tool, output.value, owner)
+            output = returned if isinstance(returned, Output) else None
+            value = fitting(tool, output.value if output else returned, owner)
             if hooks.after_call:
                 value = await look_after(run, value, ms, hooks)
-            result = Result(
-                call.id,
-                tool.name,
-                await host.fit(tool, serialize(tool, value, hooks), call),
-                value=value,
-                decision=run.decision,
-                notes=(*notes, *output.notes),
-                change=output.change,
-                messages=tuple(output.messages),
-                metadata=output.metadata,
-            )
+            content = serialize(tool, value, hooks)
+            if tool.max_result_chars is not None and text_size(content) > tool.max_result_chars:
+                content = await host.fit(tool, content, call)
+            result = Result(call.id, tool.name, content, value=value, decision=run.decision, notes=notes)
+            if output:
+                result = _with_output(result, output)
     except ToolError as error:
         result = failed(run, error)
     except (BrokenExecutor, BrokenWorkerProcess) as error:  # somebody ended the process that ran the tool
@@ -205,6 +201,11 @@ async def dispatch(run: CallRun, host: ToolHost) -> Result:
     if hooks.observe:
         report_finished(run, result, hooks)
     return result
+
+
+def _with_output(result: Result, output: Output[Any]) -> Result:
+    notes, messages = (*result.notes, *output.notes), tuple(output.messages)
+    return replace(result, notes=notes, messages=messages, change=output.change, metadata=output.metadata)
 
 
 def _with_remarks(run: CallRun, result: Result) -> Result:

@@ -74,8 +74,8 @@ async def explain(call: Call, ctx: Context, board: Finds) -> Explanation:
     await look_before(run, hooks)
     facts: Facts = await maybe_await(tool.facts(run.args, run.ctx))
     run.facts, _ = resolve_paths(facts, run.ctx)
-    run.opinions += await opinions_of(run, hooks)
-    decision, steps = trace(tool, run.facts, run.ctx, run.opinions, hooks.modes)
+    opinions = [*run.opinions, *await opinions_of(run, hooks)]
+    decision, steps = trace(tool, run.facts, run.ctx, opinions, hooks.modes)
     not_run = [
         f"{plugin} runs commands of the user in {hook}; they were not run and may deny, ask or change the input."
         for plugin, hook in left_out

@@ -160,7 +160,7 @@ async def look_before(run: CallRun, hooks: BoundHooks) -> None:
             run.args, _ = validate(run.tool.name, run.tool.input, said.input)
             refuse_invalid(run, run.args, hooks)
             run.opinions = [opinion for opinion in run.opinions if not isinstance(opinion, Allow)]
-        run.opinions += said_by(hook, said.decision)
+        run.opinions = [*run.opinions, *said_by(hook, said.decision)]
         run.note(said.context, said.stop)
 
 

@@ -56,7 +56,8 @@ def hold_to_approval(run: CallRun) -> None:
 async def opinions_of(run: CallRun, hooks: BoundHooks) -> list[Decision]:
     """What the tool and every `check_permission` say; None and an empty answer are no opinion."""
     tool, args, ctx = run.tool, run.args, run.ctx
-    own = await maybe_await(tool.check_permission(args, ctx))
+    own = tool.check_permission(args, ctx)
+    own = own if own is None else await maybe_await(own)
     opinions = [] if own is None else [named(own, f"the tool {tool.name}", TOOL)]
     for hook in hooks.bound("check_permission"):
         opinions += said_by(hook, await hook.ask(tool, args, run.facts, ctx, on_error=failed_guard))
