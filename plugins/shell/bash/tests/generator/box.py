@@ -102,6 +102,9 @@ class Box:
         argv = ["bwrap", "--unshare-all", "--die-with-parent", "--new-session", "--cap-drop", "ALL"]
         argv += ["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--tmpfs", "/run", "--tmpfs", "/tmp"]
         argv += ["--ro-bind", base, TEMPLATE, "--tmpfs", base, "--chdir", "/"]
+        # The project itself may be in /tmp.
+        for folder in [str(DRIVER.parent), *filter(None, self._confine.split(os.pathsep))]:
+            argv += ["--ro-bind", folder, folder]
         argv += [os.path.realpath(sys.executable), "-I", "-S", str(DRIVER)]
         # In the environment only: the words of a command line are shown to everybody by `ps`.
         env = {"PATH": "/usr/bin:/bin", "HOST_API_KEY": CANARIES["HOST"]}
