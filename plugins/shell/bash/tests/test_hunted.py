@@ -50,7 +50,7 @@ def test_a_name_that_no_file_can_have_asks(program, word, repo):
 
 
 def test_an_error_while_understanding_asks_and_is_logged(repo, caplog):
-    def check(words, deed):
+    def check(words, effects):
         raise ZeroDivisionError
 
     register_programs({"acme-broken": Program(check=check)})

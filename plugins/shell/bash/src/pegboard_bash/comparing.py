@@ -27,7 +27,7 @@ def compare(walk: Walk, text: str) -> None:
     if not problem and needs_bash(text) and not walk.depth:
         problem = problem_with_bash(text)
     if problem:
-        walk.deed.refuse(problem)
+        walk.effects.refuse(problem)
         walk.collapse(text)
     if problem or walk.record.spans or walk.exhausted:
         # With a part that is in doubt anyway: a part of its own would need a rule of its own.
@@ -67,10 +67,10 @@ def _spellings(second: SecondReading, walk: Walk) -> Iterator[str]:
             continue
         walk.limit_patterns(words)
         reading = read_command(words, walk.place, walk.depth)
-        absorb(walk.deed, reading.deed)
+        absorb(walk.effects, reading.effects)
         yield from (reading.text, *reading.also)
-        given = command.given if reading.deed.program in SHELLS else []
-        for script in (*reading.deed.subtexts, *given)[: MOST_SCRIPTS - scripts]:
+        given = command.given if reading.effects.program in SHELLS else []
+        for script in (*reading.effects.subtexts, *given)[: MOST_SCRIPTS - scripts]:
             scripts += 1
             yield from walk.spellings_of(script)
 

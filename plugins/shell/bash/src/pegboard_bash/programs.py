@@ -19,10 +19,10 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from pegboard_bash.deeds import Deed
+from pegboard_bash.effects import Effects
 from pegboard_bash.words import Word
 
-Check = Callable[[list[Word], Deed], None]
+Check = Callable[[list[Word], Effects], None]
 KINDS = ("text", "read", "write", "delete", "program", "none")
 
 

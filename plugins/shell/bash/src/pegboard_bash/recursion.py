@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from pegboard import Context, Facts, Tool
-from pegboard_bash.deeds import Bound, Deed, TooManyError, Tree
+from pegboard_bash.effects import Bound, Effects, TooManyError, Tree
 from pegboard_bash.patterns import can_be_a_name
 from pegboard_bash.repository import Found, find
 from pegboard_bash.repository.index import tracked
@@ -19,18 +19,18 @@ from pegboard_bash.repository.index import tracked
 MOST_NAMED = 8
 
 
-def follow_links(folders: Iterable[str], deed: Deed) -> None:
+def follow_links(folders: Iterable[str], effects: Effects) -> None:
     """For a command that follows links: where they lead counts as read, so that path rules see it."""
     try:
         for folder in dict.fromkeys(folders):
             if not can_be_a_name(folder):
-                deed.refuse("It follows links below a folder that is not known.")
+                effects.refuse("It follows links below a folder that is not known.")
                 continue
-            for entry in _below(folder, deed.place.bound):
+            for entry in _below(folder, effects.place.bound):
                 if entry.is_symlink():
-                    deed.reads.append(os.path.realpath(entry.path))
+                    effects.reads.append(os.path.realpath(entry.path))
     except TooManyError:
-        deed.refuse("It follows links, and there are too many files to resolve them.")
+        effects.refuse("It follows links, and there are too many files to resolve them.")
 
 
 def denied_below(trees: Iterable[Tree], tool: Tool[Any, Any], ctx: Context) -> tuple[list[str], str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from functools import lru_cache
 
-from pegboard_bash.deeds import Place
+from pegboard_bash.effects import Place
 
 
 def is_of_project(name: str, place: Place) -> bool:

@@ -15,7 +15,7 @@ from anyio import to_thread
 from pegboard import Facts, Part
 from pegboard_bash.canonical import problem_with_bash
 from pegboard_bash.comparing import compare
-from pegboard_bash.deeds import Place, Tree
+from pegboard_bash.effects import Place, Tree
 from pegboard_bash.rendering import one_line
 from pegboard_bash.second_reading import is_plain, needs_bash, second_reading
 from pegboard_bash.simple import absorb
@@ -69,24 +69,24 @@ def not_understood(command: str) -> Understanding:
 def _understood(command: str, start: str, home: str | None, confined: bool) -> Understanding:
     walk = walk_text(command, Place(start, home or os.path.expanduser("~"), (start,)))
     if changed := _changed_by_environment(walk.programs):
-        walk.deed.refuse(f"{changed} in the environment changes how bash parses commands.")
-    if not confined and not walk.deed.reason and not is_plain(command):
-        walk.deed.refuse(UNCONFINED)
-    deed = walk.deed
-    read_only = not deed.reason
+        walk.effects.refuse(f"{changed} in the environment changes how bash parses commands.")
+    if not confined and not walk.effects.reason and not is_plain(command):
+        walk.effects.refuse(UNCONFINED)
+    effects = walk.effects
+    read_only = not effects.reason
     facts = Facts(
         read_only=read_only,
         concurrency_safe=read_only,
-        open_world=deed.open_world or not deed.known,
-        destructive=deed.destructive or bool(deed.critical),
-        reads=_paths(deed.reads),
-        writes=_paths(deed.writes),
-        deletes=_paths(deed.deletes),
-        hosts=tuple(dict.fromkeys(deed.hosts)),
+        open_world=effects.open_world or not effects.known,
+        destructive=effects.destructive or bool(effects.critical),
+        reads=_paths(effects.reads),
+        writes=_paths(effects.writes),
+        deletes=_paths(effects.deletes),
+        hosts=tuple(dict.fromkeys(effects.hosts)),
         parts=tuple(walk.parts.values()) or (Part(command, read_only=read_only),),
-        reason=_in_quotes(deed.reason, command),
+        reason=_in_quotes(effects.reason, command),
     )
-    return Understanding(facts, deed.critical, frozenset(walk.programs), tuple(deed.trees))
+    return Understanding(facts, effects.critical, frozenset(walk.programs), tuple(effects.trees))
 
 
 def _changed_by_environment(programs: Iterable[str]) -> str:
@@ -128,7 +128,7 @@ def walk_text(command: str, place: Place, depth: int = 0) -> Walk:
     """Parse a command, walk over it, and compare with a second reading."""
     if problem := _unreadable(command):
         walk = Walk(b"", place, depth)
-        walk.deed.refuse(problem)
+        walk.effects.refuse(problem)
         walk.add(_whole(command))
         return walk
     walk = Walk(command.encode("utf-8", "surrogateescape"), place, depth)
@@ -141,19 +141,19 @@ def _first_reading(walk: Walk, command: str) -> None:
     root = syntax_tree(command)
     if root is None:
         walk.exhausted = True
-        walk.deed.refuse("It is made of too many pieces to follow.")
+        walk.effects.refuse("It is made of too many pieces to follow.")
     else:
         try:
             walk.statement(root)
         except RecursionError:
             walk.exhausted = True
-            walk.deed.refuse("It is nested too deeply to follow.")
+            walk.effects.refuse("It is nested too deeply to follow.")
     if JOINED.search(command):
         # bash joins what stands on both sides of such a line break; the grammar takes it for a space.
-        walk.deed.refuse("A line break in the middle of a word hides what it says.")
+        walk.effects.refuse("A line break in the middle of a word hides what it says.")
         _add_joined(walk, command, walk.depth)
     if root is not None and root.has_error:
-        walk.deed.refuse("It cannot be read as a bash command with certainty.")
+        walk.effects.refuse("It cannot be read as a bash command with certainty.")
     if root is None or root.has_error or walk.exhausted:
         walk.add(_whole(command))
 
@@ -174,7 +174,7 @@ def _add_joined(walk: Walk, command: str, depth: int) -> None:
     joined = walk_text(command.replace("\\\n", ""), place, depth + 1)
     also = [text for part in joined.parts.values() for text in (part.text, *part.also)]
     walk.add(Part(command, tuple(dict.fromkeys(also)), exact=True))
-    absorb(walk.deed, joined.deed)
+    absorb(walk.effects, joined.effects)
 
 
 def _whole(command: str) -> Part:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from pegboard import Part
 from pegboard_bash.conditions import problem_of_test
-from pegboard_bash.deeds import Deed, Place
+from pegboard_bash.effects import Effects, Place
 from pegboard_bash.loops import Loops
 from pegboard_bash.nodes import FLAT, TOKENS, UNKNOWN_WORDS, WORDS
 from pegboard_bash.recording import Record
@@ -23,11 +23,11 @@ DEEPEST, MOST_STATEMENTS, MOST_PLACES, DEEPEST_SCRIPT, MOST_PATTERNS = 60, 2_000
 
 
 class Walk:
-    """What all commands of a line would do together. `deed` collects it, `parts` are the commands one by one."""
+    """What all commands of a line would do together. `effects` collects it, `parts` are the commands one by one."""
 
     def __init__(self, source: bytes, place: Place, depth: int = 0) -> None:
         self.source, self.place, self.depth = source, place, depth
-        self.deed = Deed(place)
+        self.effects = Effects(place)
         self.parts: dict[str, Part] = {}
         self.programs: set[str] = set()
         self.variables: dict[str, str] = {"HOME": place.home}
@@ -47,7 +47,7 @@ class Walk:
         self._seen += 1
         if self._nesting > DEEPEST or self._seen > MOST_STATEMENTS:
             self.exhausted = True
-            self.deed.refuse("It is made of too many commands to follow.")
+            self.effects.refuse("It is made of too many commands to follow.")
         else:
             visit = VISITS.get(node.type)
             self._note_place()
@@ -166,7 +166,7 @@ class Walk:
     def refuse_whole(self, node: Node, reason: str) -> None:
         """Something is not understood: it asks, and only a rule that spells it out can allow it."""
         self.record.leave_out(node)
-        self.deed.refuse(reason)
+        self.effects.refuse(reason)
         text = self.speller.slice(node.start_byte, node.end_byte).strip()
         self.add(Part(text, (), read_only=False, exact=True))
 
@@ -222,9 +222,9 @@ class Walk:
 
     def _backticks(self, node: Node) -> None:
         """The shell takes a backslash away between backticks before it reads the command there."""
-        reading = Reading(Deed(self.place), self._text(node), [])
+        reading = Reading(Effects(self.place), self._text(node), [])
         self._script(re.sub(r"\\([`$\\])", r"\1", self._text(node)[1:-1]), reading)
-        absorb(self.deed, reading.deed)
+        absorb(self.effects, reading.effects)
         self.add(Part(reading.text, tuple(reading.also), exact=True))
 
     def _is_plain(self, node: Node) -> bool:
@@ -267,15 +267,15 @@ class Walk:
         self.limit_patterns(words)
         if words:
             reading = read_command(words, self.place, self.depth)
-            if self.redirects.texts and reading.deed.program in SHELLS:
-                reading.deed.subtexts += self.redirects.texts
+            if self.redirects.texts and reading.effects.program in SHELLS:
+                reading.effects.subtexts += self.redirects.texts
             self._finish(reading, assignments)
 
     def limit_patterns(self, words: list[Word]) -> None:
         """Each pattern is looked up in the file system: after some it is enough."""
         self._patterns += sum(word.glob for word in words)
         if self._patterns > MOST_PATTERNS:
-            self.deed.refuse("It holds too many patterns to look each up.")
+            self.effects.refuse("It holds too many patterns to look each up.")
             for word in words:
                 word.literal = word.literal and not word.glob
 
@@ -298,25 +298,25 @@ class Walk:
         return self._text(name), safe, self._text(node)
 
     def _finish(self, reading: Reading, assignments: list[tuple[str, bool, str]]) -> None:
-        deed = reading.deed
+        effects = reading.effects
         if assignments:
             written = " ".join(text for _, _, text in assignments)
             reading.also += [reading.text, f"{written} {reading.text}"]
             unsafe = [name for name, safe, _ in assignments if not safe]
             if unsafe:
                 reading.text = f"{written} {reading.text}"
-                deed.refuse(f"The variable {unsafe[0]} may change what the command does.")
-        for text in deed.subtexts[:4]:
+                effects.refuse(f"The variable {unsafe[0]} may change what the command does.")
+        for text in effects.subtexts[:4]:
             self._script(text, reading)
-        if deed.program == "cd":
-            self._move(deed)
-        self.programs.add(deed.program.partition(" ")[0])
-        absorb(self.deed, deed)
+        if effects.program == "cd":
+            self._move(effects)
+        self.programs.add(effects.program.partition(" ")[0])
+        absorb(self.effects, effects)
         self.add(reading.part())
 
     def _script(self, text: str, reading: Reading) -> None:
         if inner := self._walk_of(text):
-            absorb(reading.deed, inner.deed)
+            absorb(reading.effects, inner.effects)
             reading.also += [spelling for part in inner.parts.values() for spelling in (part.text, *part.also)]
 
     def spellings_of(self, text: str) -> list[str]:
@@ -332,17 +332,17 @@ class Walk:
         place = Place(self.place.start, self.place.home, self.place.cwds, self.place.bound)
         return walk_text(text, place, self.depth + 1)
 
-    def _move(self, deed: Deed) -> None:
+    def _move(self, effects: Effects) -> None:
         """Follow a `cd`. One to a folder that is not there may fail: then the shell stands in either place."""
-        targets = deed.reads
+        targets = effects.reads
         if any(map(_leads_elsewhere, targets)):
-            deed.refuse("Where cd leads is not known: .. behind a link can mean two folders.")
-        if not deed.reason and len(targets) == len(self.place.cwds) and len(targets) <= MOST_PLACES:
+            effects.refuse("Where cd leads is not known: .. behind a link can mean two folders.")
+        if not effects.reason and len(targets) == len(self.place.cwds) and len(targets) <= MOST_PLACES:
             logical = [os.path.normpath(target) for target in targets]
             stays = () if all(map(os.path.isdir, logical)) else self.place.cwds
             self.place.cwds = tuple(dict.fromkeys((*logical, *stays)))
         else:
-            deed.refuse("The target of cd is not known, so neither is what follows.")
+            effects.refuse("The target of cd is not known, so neither is what follows.")
 
     def assignment(self, node: Node) -> None:
         """Variables of the shell, set for what follows."""

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from pegboard import Facts
-from pegboard_bash import arguments, comparing, deeds, programs, recursion, spelling, tree, understanding, walk, words
+from pegboard_bash import arguments, comparing, effects, programs, recursion, spelling, tree, understanding, walk, words
 from pegboard_bash.calling import Calling
 from pegboard_bash.programs import program_of
 from pegboard_bash.repository import probe
@@ -88,10 +88,10 @@ def old_specification(self: Calling, trail: Any) -> Any:
     return replace(made, env={name: value for name, value in made.env.items() if not name.startswith("GIT_")})
 
 
-def old_move(self: walk.Walk, deed: deeds.Deed) -> None:
+def old_move(self: walk.Walk, effects: effects.Effects) -> None:
     """A folder and its way through links are the same."""
-    stays = () if all(map(os.path.isdir, deed.reads)) else self.place.cwds
-    self.place.cwds = tuple(dict.fromkeys((*map(os.path.normpath, deed.reads), *stays)))
+    stays = () if all(map(os.path.isdir, effects.reads)) else self.place.cwds
+    self.place.cwds = tuple(dict.fromkeys((*map(os.path.normpath, effects.reads), *stays)))
 
 
 def no_links(patch: pytest.MonkeyPatch) -> None:
@@ -141,7 +141,7 @@ MUTANTS = (
     Mutant("tests in single brackets", tests_alike, r"(^|\s)\[ "),
     Mutant("names behind numbers in awk", setting(awk, "_dangerous", old_awk), r"awk .*[\d.](system|getline)"),
     Mutant("slashes in awk", setting(awk, "_begins_regex", old_division), r"awk .*/"),
-    Mutant("classes in patterns", lambda p: p.setattr(deeds, "matches", old_matches), r"\[\[[:.=]"),
+    Mutant("classes in patterns", lambda p: p.setattr(effects, "matches", old_matches), r"\[\[[:.=]"),
     Mutant("braces with padding", setting(spelling, "_choices", without_padding), r"f\{\d+\.\.\d+\}"),
     Mutant("a tilde in the middle", setting(words, "has_late_tilde", lambda *_: False), r"\w[=:]~"),
     Mutant("patterns as options", setting(arguments, "_problem_of_pattern", NOTHING), r"[*?\[]"),

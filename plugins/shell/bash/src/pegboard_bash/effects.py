@@ -61,7 +61,7 @@ class Tree:
 
 
 @dataclass(slots=True)
-class Deed:
+class Effects:
     """The effects of one simple command. It only reads until something says otherwise."""
 
     place: Place
