@@ -18,7 +18,7 @@ from pegboard import Call
 from pegboard.settings import Settings
 from pegboard.settings.layers import Layer
 from pegboard_bash import Program, programs, simple
-from pegboard_bash.confining import HELD, confinement, diagnosis
+from pegboard_bash.confinement import HELD, confinement, diagnosis
 from pegboard_confine import HELPER, available
 
 CORPUS = [json.loads(line) for line in (Path(__file__).parent / "data" / "commands.jsonl").read_text().splitlines()]

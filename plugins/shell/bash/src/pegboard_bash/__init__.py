@@ -42,7 +42,7 @@ _HOMES = {
 @hookimpl
 def diagnose(settings: Settings) -> list[str]:
     """Say what holds commands that run because they only read."""
-    from pegboard_bash.confining import diagnosis
+    from pegboard_bash.confinement import diagnosis
 
     return diagnosis(settings)
 

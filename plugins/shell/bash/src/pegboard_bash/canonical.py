@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections import Counter
 from functools import lru_cache
 
+from pegboard_bash.bash_printer import pretty_printed
 from pegboard_bash.lexer import Doubt
-from pegboard_bash.printing import pretty_printed
-from pegboard_bash.spelling import Shape
 from pegboard_bash.syntax import Parser
+from pegboard_bash.word_builder import Shape
 
 UNSURE = "bash itself does not read it as it seems"
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from pegboard_bash.spelling import Spelling, add_ansi
+from pegboard_bash.word_builder import WordBuilder, add_ansi
 from pegboard_bash.words import Mark, mark_of
 
 PLAIN = re.compile(r"[A-Za-z0-9_./:=@%+,^-]+(?=[ \t\n;|&<>)]|\Z)")
@@ -34,7 +34,7 @@ class Token(NamedTuple):
     start: int
     end: int
     source: str
-    spelling: Spelling | None
+    spelling: WordBuilder | None
     """None for a word that is plain: it means what it says."""
 
     @property
@@ -67,14 +67,14 @@ class Lexer:
         if found and not text.startswith(("<(", ">("), found.end()):
             self.at = found.end()
             return Token(start, self.at, found[0], None)
-        spelling = Spelling()
+        spelling = WordBuilder()
         while self.at < self.end and self._piece(spelling):
             pass
         if self.at == start:
             raise Doubt(f"a word is missing before {text[start : start + 1]!r}")
         return Token(start, self.at, text[start : self.at], spelling)
 
-    def _piece(self, into: Spelling) -> bool:
+    def _piece(self, into: WordBuilder) -> bool:
         """One run, quote or expansion of a word; False where the word ends."""
         text, at = self.text, self.at
         if found := ORDINARY.match(text, at, self.end):
@@ -100,7 +100,7 @@ class Lexer:
             return False
         return True
 
-    def _single(self, into: Spelling) -> None:
+    def _single(self, into: WordBuilder) -> None:
         stop = self.text.find("'", self.at + 1, self.end)
         if stop < 0:
             raise Doubt("a quote is not closed")
@@ -108,7 +108,7 @@ class Lexer:
         into.add(self.text[self.at + 1 : stop], quoted=True)
         self.at = stop + 1
 
-    def _escape(self, into: Spelling) -> None:
+    def _escape(self, into: WordBuilder) -> None:
         if self.at + 1 >= self.end:
             raise Doubt("a backslash ends it")
         if self.text.startswith(JOINED, self.at):
@@ -116,13 +116,13 @@ class Lexer:
         into.add(self.text[self.at + 1], quoted=True)
         self.at += 2
 
-    def _double(self, into: Spelling) -> None:
+    def _double(self, into: WordBuilder) -> None:
         start = self.at
         self.at += 1
         self.quoted_text(into, '"')
         self._keep_lines(start, self.at)
 
-    def quoted_text(self, into: Spelling, closing: str) -> None:
+    def quoted_text(self, into: WordBuilder, closing: str) -> None:
         """Text in which only `$`, backticks and backslashes are special, up to a closing sign or to the end."""
         text = self.text
         while self.at < self.end:
@@ -144,7 +144,7 @@ class Lexer:
         if closing:
             raise Doubt("a quote is not closed")
 
-    def _escape_in_quotes(self, into: Spelling, closing: str) -> None:
+    def _escape_in_quotes(self, into: WordBuilder, closing: str) -> None:
         if self.at + 1 >= self.end:
             raise Doubt("a backslash ends it")
         follows = self.text[self.at + 1]
@@ -159,7 +159,7 @@ class Lexer:
 
     # Expansions
 
-    def _expansion(self, into: Spelling, *, quoted: bool) -> None:
+    def _expansion(self, into: WordBuilder, *, quoted: bool) -> None:
         text, at = self.text, self.at
         if text.startswith("$((", at):
             self._arithmetic(3)
@@ -181,7 +181,7 @@ class Lexer:
         else:
             self._dollar(into, quoted)
 
-    def _dollar(self, into: Spelling, quoted: bool) -> None:
+    def _dollar(self, into: WordBuilder, quoted: bool) -> None:
         """A dollar sign that begins no variable."""
         text, at = self.text, self.at
         self._no_join(at + 1)
@@ -196,7 +196,7 @@ class Lexer:
             self.at = found.end()
         elif not quoted and text.startswith('$"', at):
             self.at += 1
-            self._double(Spelling())
+            self._double(WordBuilder())
             into.add_unknown()  # The locale may bring a translation.
         else:
             into.add("$", quoted=True)
@@ -238,7 +238,7 @@ class Lexer:
         if self.depth > DEEPEST:
             raise Doubt("it is nested too deeply")
         self.at = found.end()
-        ignored = Spelling()
+        ignored = WordBuilder()
         while self.at < self.end:
             sign = self.text[self.at]
             if sign == "}":
@@ -258,7 +258,7 @@ class Lexer:
     def _arithmetic(self, opening: int) -> None:
         """From `((` to its `))`. Where the two do not stand together it may be a subshell: doubt."""
         self.at += opening
-        open_ones, ignored, text = 2, Spelling(), self.text
+        open_ones, ignored, text = 2, WordBuilder(), self.text
         while self.at < self.end:
             if found := ARITHMETIC_RUN.match(text, self.at, self.end):
                 self.at = found.end()

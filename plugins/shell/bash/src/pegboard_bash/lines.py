@@ -6,7 +6,7 @@ import re
 from typing import Any, NamedTuple
 
 from pegboard_bash.lexer import JOINED, Doubt, Lexer, Token
-from pegboard_bash.spelling import Spelling
+from pegboard_bash.word_builder import WordBuilder
 
 REDIRECT = re.compile(r"(\d*)(<<<|<<-|<<|<>|<&-|<&|<(?!\()|>>|>\||>&-|>&|>(?!\()|(?<!\d)&>>|(?<!\d)&>)")
 ODD_REDIRECT = re.compile(r"(?:\d+(?=[<>]\()|\{\w+(?:\[[^\]]*\])?\}(?=[<>]))", re.ASCII)
@@ -137,6 +137,6 @@ class Lines(Lexer):
             raise Doubt("a line of a here-document goes on in the next")
         kept, self.at, self.end = (self.at, self.end), begin, end
         waiting, self.waiting, self.holding = self.waiting, [], False
-        self.quoted_text(Spelling(), "")
+        self.quoted_text(WordBuilder(), "")
         self.waiting = waiting
         self.at, self.end = kept

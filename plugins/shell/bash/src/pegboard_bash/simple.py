@@ -7,8 +7,8 @@ import re
 from pegboard import Part
 from pegboard_bash.arguments import judge
 from pegboard_bash.effects import Effects, Place
+from pegboard_bash.program_lookup import is_of_project
 from pegboard_bash.programs import program_of
-from pegboard_bash.searching import is_of_project
 from pegboard_bash.words import UNKNOWN, Word, names
 
 TRUSTED = frozenset({"/bin", "/usr/bin", "/sbin", "/usr/sbin"})

@@ -10,8 +10,8 @@ import re
 from typing import Any, NamedTuple
 
 from pegboard_bash.lexer import Token
-from pegboard_bash.spelling import Spelling
 from pegboard_bash.syntax import KEYWORD, Simple
+from pegboard_bash.word_builder import WordBuilder
 from pegboard_bash.words import Mark
 
 END = r"(?=[ \t\n;|&<>]|\Z)"
@@ -115,8 +115,8 @@ class _Reader:
         return not self._open and self._input < 0
 
 
-def _spelled(source: str) -> Spelling:
-    spelling = Spelling()
+def _spelled(source: str) -> WordBuilder:
+    spelling = WordBuilder()
     for single, double, bare in PIECES.findall(source):
         spelling.add(single or double or bare, quoted=not bare)
     return spelling

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from pegboard_bash.lexer import Doubt, Token
 from pegboard_bash.lines import MOST, Lines
-from pegboard_bash.spelling import Spelling
+from pegboard_bash.word_builder import WordBuilder
 from pegboard_bash.words import Mark
 
 KEYWORD = re.compile(
@@ -317,7 +317,7 @@ class Parser(Lines):
             self.word()
             self.lines()
         self.at += 1
-        spelling = Spelling()
+        spelling = WordBuilder()
         spelling.add_hole("=(")
         return Token(start, self.at, self.text[start : self.at], spelling)
 

@@ -14,9 +14,9 @@ from anyio import to_thread
 
 from pegboard import Facts, Part
 from pegboard_bash.canonical import problem_with_bash
-from pegboard_bash.comparing import compare
+from pegboard_bash.compare import compare
 from pegboard_bash.effects import Place, Tree
-from pegboard_bash.rendering import one_line
+from pegboard_bash.render import one_line
 from pegboard_bash.second_reading import is_plain, needs_bash, second_reading
 from pegboard_bash.simple import absorb
 from pegboard_bash.tree import LONGEST, syntax_tree

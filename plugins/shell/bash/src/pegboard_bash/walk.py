@@ -10,8 +10,8 @@ from pegboard import Part
 from pegboard_bash.conditions import problem_of_test
 from pegboard_bash.effects import Effects, Place
 from pegboard_bash.loops import Loops
+from pegboard_bash.marks import Marks
 from pegboard_bash.nodes import FLAT, TOKENS, UNKNOWN_WORDS, WORDS
-from pegboard_bash.recording import Record
 from pegboard_bash.redirects import Redirects
 from pegboard_bash.simple import SHELLS, Reading, absorb, is_safe_assignment, read_command
 from pegboard_bash.words import ARITHMETIC, Mark, Speller, Word
@@ -32,7 +32,7 @@ class Walk:
         self.programs: set[str] = set()
         self.variables: dict[str, str] = {"HOME": place.home}
         self.speller = Speller(source, place.home, self.variables)
-        self.record = Record(self.speller)
+        self.record = Marks(self.speller)
         self.redirects = Redirects(self)
         self.loops = Loops(self)
         self._nesting = self._seen = self._patterns = 0

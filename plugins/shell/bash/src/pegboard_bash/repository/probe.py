@@ -7,7 +7,7 @@ import re
 import stat
 from dataclasses import dataclass, replace
 
-from pegboard_bash.repository.borrowing import borrowed
+from pegboard_bash.repository.alternates import borrowed
 from pegboard_bash.repository.config import LARGEST, ConfigError, entries
 from pegboard_bash.repository.keys import FILE_KEYS, danger_of, danger_of_file
 

@@ -89,9 +89,7 @@ def _files(given: Given, effects: Effects, *, everywhere: bool, has_pattern: boo
     if not has_pattern and operands:
         pattern = operands.pop(0)
         if not effects.stays(pattern):
-            effects.refuse(
-                f"{pattern.source} matches files, and {effects.program} would take the first for its pattern."
-            )
+            effects.refuse(f"{pattern.source} matches files, and {effects.program} takes the first as its pattern.")
             effects.read(pattern)
     for word in operands:
         if word.text != "-":

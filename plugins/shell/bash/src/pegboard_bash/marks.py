@@ -16,7 +16,7 @@ UNMARKED = frozenset({";", "\n", "<<", "<<-", ";;"})
 LEAVES = frozenset({"word", "number", "string", "raw_string", "concatenation", "simple_expansion", "expansion"})
 
 
-class Record:
+class Marks:
     """Marks of the words, commands, redirects and signs that were judged, and the places that were given up."""
 
     __slots__ = ("marks", "spans", "speller")

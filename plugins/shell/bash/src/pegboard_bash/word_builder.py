@@ -20,7 +20,7 @@ LATE_TILDE = re.compile(r"[=:]~")
 """bash replaces a `~` behind `=` and `:` as well, but only in some words: doubt."""
 
 
-class Spelling:
+class WordBuilder:
     """Pieces of a word in order. A piece is text, unquoted (`u`) or quoted (`q`), or a hole with its kind."""
 
     __slots__ = ("known", "pieces")
@@ -67,7 +67,7 @@ class Spelling:
         return "".join(texts), "".join(masks), tuple(holes)
 
 
-def add_ansi(text: str, into: Spelling) -> None:
+def add_ansi(text: str, into: WordBuilder) -> None:
     """The inside of `$'…'`. Escapes that depend on the locale, and those for a NUL, are not resolved."""
     at = 0
     for found in ANSI.finditer(text):

@@ -13,7 +13,7 @@ from pegboard_bash.simple import SHELLS, absorb, read_command
 from pegboard_bash.words import Word, finished
 
 if TYPE_CHECKING:
-    from pegboard_bash.recording import Record
+    from pegboard_bash.marks import Marks
     from pegboard_bash.walk import Walk
 
 MOST_COMMANDS = 1_000
@@ -35,7 +35,7 @@ def compare(walk: Walk, text: str) -> None:
         walk.add(Part(doubtful, tuple(_spellings(second, walk)), exact=True))
 
 
-def disagreement(record: Record, second: SecondReading) -> str:
+def disagreement(record: Marks, second: SecondReading) -> str:
     """What the two readings do not agree on, as a sentence; empty when they agree."""
     if second.doubt:
         return f"It cannot be parsed reliably: {second.doubt}."
