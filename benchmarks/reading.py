@@ -14,7 +14,7 @@ from pegboard.context import Context, Services
 from pegboard_files.encodings import charset_of
 from pegboard_files.service import LocalFiles, file_digest
 from pegboard_read import Read, ReadInput
-from pegboard_read.numbering import numbered
+from pegboard_read.line_numbers import numbered
 from pegboard_read.pages import Wanted, page_of
 
 LINES = 2_000

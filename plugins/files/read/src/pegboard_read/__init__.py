@@ -1,6 +1,7 @@
 """The Read tool."""
 
-from pegboard_read.outputs import (
+from pegboard_read.read import Read, ReadInput, register_tools
+from pegboard_read.read_output import (
     Cell,
     ImageFile,
     NotebookFile,
@@ -10,7 +11,6 @@ from pegboard_read.outputs import (
     TextFile,
     UnchangedFile,
 )
-from pegboard_read.read import Read, ReadInput, register_tools
 
 __all__ = [
     "Cell",

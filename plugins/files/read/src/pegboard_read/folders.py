@@ -7,12 +7,12 @@ from pathlib import Path
 
 from pegboard import Context
 from pegboard_files.safe_open import open_approved
-from pegboard_read.opening import explained, shown
-from pegboard_read.outputs import TextFile
-from pegboard_read.pages import Wanted
+from pegboard_read.open_file import explained, shown
+from pegboard_read.pages import LineRange
+from pegboard_read.read_output import TextFile
 
 
-def folder_page(path: Path, ctx: Context, wanted: Wanted) -> TextFile:
+def folder_page(path: Path, ctx: Context, wanted: LineRange) -> TextFile:
     """The sorted entries; a folder's name ends with a slash, a link's with an at sign."""
     try:
         folder = open_approved(path, ctx.approved_paths, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)

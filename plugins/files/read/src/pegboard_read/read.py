@@ -11,10 +11,12 @@ from pydantic import Field
 
 from pegboard import Block, Context, Input, Tool, hookimpl
 from pegboard_files.records import terminal_text
+from pegboard_read.file_reader import FileReader
 from pegboard_read.folders import folder_page, words_for
-from pegboard_read.numbering import numbered
-from pegboard_read.opening import explained, look_at, open_regular, shown
-from pegboard_read.outputs import (
+from pegboard_read.line_numbers import numbered
+from pegboard_read.open_file import explained, look_at, open_regular, shown
+from pegboard_read.pages import LineRange
+from pegboard_read.read_output import (
     ImageFile,
     NotebookFile,
     PartsFile,
@@ -23,8 +25,6 @@ from pegboard_read.outputs import (
     TextFile,
     UnchangedFile,
 )
-from pegboard_read.pages import Wanted
-from pegboard_read.reading import Reading
 
 
 class ReadInput(Input):
@@ -65,7 +65,7 @@ class Read(Tool[ReadInput, ReadOutput]):
     def call(self, args: ReadInput, ctx: Context, /) -> ReadOutput:
         path = ctx.resolve(args.file_path)
         found = look_at(path, ctx.cwd)
-        wanted = Wanted(args.offset, args.limit, ctx.settings.get("read.maxTokens"))
+        wanted = LineRange(args.offset, args.limit, ctx.settings.get("read.maxTokens"))
         if stat.S_ISDIR(found.st_mode):
             return folder_page(path, ctx, wanted)
         view = f"{args.offset}:{args.limit}:{args.pages}:{args.encoding}"
@@ -74,7 +74,7 @@ class Read(Tool[ReadInput, ReadOutput]):
         file, found = open_regular(path, ctx)
         with file:
             try:
-                value, state = Reading(path, file, found, wanted, args.pages, args.encoding, ctx).value()
+                value, state = FileReader(path, file, found, wanted, args.pages, args.encoding, ctx).value()
             except OSError as error:
                 raise explained(path, ctx.cwd, error) from None
         ctx.files.note(path, state, view)
