@@ -13,12 +13,12 @@ from pydantic import Field
 
 from pegboard import Context, Facts, Input, Tool, ToolError, hookimpl, resolve_path
 from pegboard_grep.command import LISTING, Search
+from pegboard_grep.denied_files import everything, left_out
 from pegboard_grep.engines import Engine, engine_for
 from pegboard_grep.failures import Complaints, refused, understand
-from pegboard_grep.paging import GrepOutput, page, text_of
+from pegboard_grep.grep_output import GrepOutput, page, text_of
 from pegboard_grep.records import CountRecords, FileRecords, LineRecords, Records
-from pegboard_grep.skipping import count_skipped
-from pegboard_grep.withholding import everything, left_out
+from pegboard_grep.skipped import count_skipped
 from pegboard_ignore import GlobError, Lookup, Rules, Scope, default_seconds, expand, split_list
 
 LONGEST_PATTERN = 100_000

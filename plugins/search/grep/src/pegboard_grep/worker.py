@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from typing import Any, BinaryIO
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from syntax import RefusedError, compiled  # type: ignore[import-not-found,unused-ignore]
+from syntax import UnsupportedPatternError, compiled  # type: ignore[import-not-found,unused-ignore]
 from types_known import globs_of  # type: ignore[import-not-found,unused-ignore]
 
 SAMPLE = 65_536
@@ -190,7 +190,7 @@ def main() -> int:
     try:
         with open(1, "wb", SAMPLE, closefd=False) as out:
             return Engine(job, out).run()
-    except RefusedError as refused:
+    except UnsupportedPatternError as refused:
         sys.stderr.write(f"grep: {refused}\n")
         return 2
 

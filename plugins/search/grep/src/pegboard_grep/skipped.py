@@ -6,8 +6,8 @@ import os
 import time
 
 from pegboard_grep.command import Search
-from pegboard_grep.paging import SkippedInFiles
-from pegboard_grep.withholding import Readable
+from pegboard_grep.denied_files import Readable
+from pegboard_grep.grep_output import SkippedInFiles
 from pegboard_ignore import Rules, Tally, walk
 
 SECONDS = 0.3
