@@ -16,8 +16,8 @@ from typing import Any
 import pluggy
 import pytest
 
-from pegboard_authors.choosing import choose
-from pegboard_authors.ending import UsageError
+from pegboard_authors.bundle_contents import choose
+from pegboard_authors.exit_codes import UsageError
 from pegboard_authors.wheels import wheel_of
 
 from .sse import SseServer, message, text

@@ -10,7 +10,7 @@ import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 
-from pegboard_authors.ending import UsageError
+from pegboard_authors.exit_codes import UsageError
 
 EARLIEST = 315_532_800
 LATEST = 4_354_819_199

@@ -10,12 +10,12 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pegboard_authors.ending import OK, USAGE, UsageError
+from pegboard_authors.exit_codes import OK, USAGE, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pegboard_authors.choosing import Choice
+    from pegboard_authors.bundle_contents import Choice
 
 EXAMPLES = """\
 examples:
@@ -33,7 +33,7 @@ def run(words: Sequence[str]) -> int:
     """The command."""
     given = _parser().parse_args(words)
     # Imported here because reading metadata takes longer than --help should.
-    from pegboard_authors.choosing import choose
+    from pegboard_authors.bundle_contents import choose
 
     try:
         settings = _settings(given.settings) if given.settings else {}

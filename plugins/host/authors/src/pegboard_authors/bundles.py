@@ -12,7 +12,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from pegboard_authors.archives import epoch
-from pegboard_authors.ending import UsageError
+from pegboard_authors.exit_codes import UsageError
 
 ENTRY = "pegboard_cli.main:main"
 

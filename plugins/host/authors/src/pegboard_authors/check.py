@@ -11,7 +11,7 @@ import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pegboard_authors.ending import FOUND, OK, USAGE, UsageError
+from pegboard_authors.exit_codes import FOUND, OK, USAGE, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -23,7 +23,7 @@ from pegboard.hosting import (
 )
 from pegboard.wording import listed
 from pegboard_authors.commands import command_findings
-from pegboard_authors.ending import UsageError
+from pegboard_authors.exit_codes import UsageError
 from pegboard_authors.findings import Finding
 from pegboard_authors.imports import Cost, cost_of
 

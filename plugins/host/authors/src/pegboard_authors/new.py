@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pegboard_authors.ending import FOUND, OK, USAGE
+from pegboard_authors.exit_codes import FOUND, OK, USAGE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -10,7 +10,7 @@ from pathlib import Path, PurePosixPath
 from urllib.parse import unquote, urlsplit
 
 from pegboard_authors.archives import digest, epoch, write_wheel
-from pegboard_authors.ending import UsageError
+from pegboard_authors.exit_codes import UsageError
 
 MADE_BY_INSTALLERS = {"RECORD", "INSTALLER", "REQUESTED", "direct_url.json", "RECORD.jws", "RECORD.p7s"}
 Files = dict[str, tuple[bytes, bool]]

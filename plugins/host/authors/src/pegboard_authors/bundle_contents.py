@@ -26,7 +26,7 @@ from pegboard.hosting import (
 )
 from pegboard.settings import Keys, read_values
 from pegboard.wording import did_you_mean
-from pegboard_authors.ending import UsageError
+from pegboard_authors.exit_codes import UsageError
 from pegboard_authors.wheels import editable_root
 
 ALWAYS = ("pegboard-core", "pegboard-cli")
