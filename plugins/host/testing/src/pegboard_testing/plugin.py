@@ -83,9 +83,9 @@ def pytest_collection_modifyitems(session: pytest.Session, config: pytest.Config
     wanted: str | None = config.getoption("--pegboard-contract")
     if wanted is None:
         return
-    from pegboard_testing import collecting
+    from pegboard_testing import collect
 
-    suite = collecting.items(session, wanted)
+    suite = collect.items(session, wanted)
     if config.getoption("--pegboard-contract-report"):
         config.stash[BROKEN] = []
         items[:] = suite
@@ -96,9 +96,9 @@ def pytest_collection_modifyitems(session: pytest.Session, config: pytest.Config
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[Any]) -> None:
     """Remember broken promises for the report."""
     if BROKEN in item.config.stash:
-        from pegboard_testing import collecting
+        from pegboard_testing import collect
 
-        if broken := collecting.broken_in(call):
+        if broken := collect.broken_in(call):
             item.config.stash[BROKEN].append(broken)
 
 
@@ -108,10 +108,10 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     if tape and tape.recording:
         tape.save()
     if BROKEN in session.config.stash:
-        from pegboard_testing import collecting
+        from pegboard_testing import collect
 
         report = str(session.config.getoption("--pegboard-contract-report"))
-        collecting.write_report(Path(report), session.config.stash[BROKEN])
+        collect.write_report(Path(report), session.config.stash[BROKEN])
 
 
 @pytest.fixture

@@ -10,25 +10,25 @@ from typing import Any
 from pegboard import Facts, Input, ToolError, canonical
 from pegboard.hosting import maybe_await, validate
 from pegboard_testing import subprocess_check as elsewhere
-from pegboard_testing.case import PATIENCE, BrokenPromiseError, Subject
+from pegboard_testing.case import PATIENCE, BrokenPromiseError, ToolUnderTest
 from pegboard_testing.harness import Stand, stand
 from pegboard_testing.strategies import wrong_values
 from pegboard_testing.trees import changed, snapshot
-from pegboard_testing.watching import within
+from pegboard_testing.watch import within
 
 SHORTEST_PROMPT = 15
 SECRET = re.compile(r"(^|_)(password|passwd|secret|token|api_?key|credentials?|private_?key)$", re.I)
 MARK = "s3cr3t-m4rk"
 
 
-def prompt(subject: Subject) -> None:
+def prompt(subject: ToolUnderTest) -> None:
     """The model can read what the tool is for."""
     words = subject.tool.prompt.strip()
     if len(words) < SHORTEST_PROMPT:
         raise BrokenPromiseError(f"The prompt is {words!r}. Write a docstring that tells a model when to use the tool.")
 
 
-def schema(subject: Subject) -> None:
+def schema(subject: ToolUnderTest) -> None:
     """Input that fits the schema is accepted, and accepted input can be serialized and read again."""
     tool = subject.tool
     if json.loads(tool.definition_bytes) != tool.definition or canonical(tool.definition) != tool.definition_bytes:
@@ -45,7 +45,7 @@ def schema(subject: Subject) -> None:
             raise BrokenPromiseError(f"{given!r} is taken, written down as {again!r}, and then read as something else.")
 
 
-def _why_refused(subject: Subject) -> str:
+def _why_refused(subject: ToolUnderTest) -> str:
     try:
         _take(subject, subject.inputs[0])
     except BrokenPromiseError as error:
@@ -53,14 +53,14 @@ def _why_refused(subject: Subject) -> str:
     return f"validate_input refuses all {len(subject.inputs)} inputs made from the schema."
 
 
-def _take(subject: Subject, given: dict[str, Any]) -> object:
+def _take(subject: ToolUnderTest, given: dict[str, Any]) -> object:
     try:
         return validate(subject.tool.name, subject.tool.input, given)[0]
     except ToolError as error:
         raise BrokenPromiseError(f"{given!r} is refused: {error}") from None
 
 
-def stable(subject: Subject) -> None:
+def stable(subject: ToolUnderTest) -> None:
     """The definition has the same bytes in every process: a request that differs is paid for twice."""
     try:
         others = elsewhere.definitions(subject.tool)
@@ -72,7 +72,7 @@ def stable(subject: Subject) -> None:
         )
 
 
-def unknown_key(subject: Subject) -> None:
+def unknown_key(subject: ToolUnderTest) -> None:
     """An unknown key is refused by name, because it is a misunderstanding."""
     for given, _ in subject.accepted[:5]:
         try:
@@ -84,7 +84,7 @@ def unknown_key(subject: Subject) -> None:
         raise BrokenPromiseError("An unknown key is ignored in silence. Leave extra='forbid' as Input has it.")
 
 
-def wrong_type(subject: Subject) -> None:
+def wrong_type(subject: ToolUnderTest) -> None:
     """A value of the wrong type is refused with a sentence that names the field."""
     properties: dict[str, Any] = subject.tool.input_schema.get("properties", {})
     base = subject.accepted[0][0] if subject.accepted else {}
@@ -103,7 +103,7 @@ def wrong_type(subject: Subject) -> None:
             raise BrokenPromiseError(f"{name}={value!r} is taken, although the schema says {json.dumps(inner)}.")
 
 
-def null(subject: Subject) -> None:
+def null(subject: ToolUnderTest) -> None:
     """Null means absent: it is accepted for optional fields and refused for required ones."""
     tool = subject.tool
     properties: dict[str, Any] = tool.input_schema.get("properties", {})
@@ -129,7 +129,7 @@ def null(subject: Subject) -> None:
                 )
 
 
-def _takes(subject: Subject, given: dict[str, Any]) -> bool:
+def _takes(subject: ToolUnderTest, given: dict[str, Any]) -> bool:
     try:
         validate(subject.tool.name, subject.tool.input, given)
     except ToolError:
@@ -137,7 +137,7 @@ def _takes(subject: Subject, given: dict[str, Any]) -> bool:
     return True
 
 
-def secrets(subject: Subject) -> None:
+def secrets(subject: ToolUnderTest) -> None:
     """No secret appears in a repr, because reprs end up in logs."""
     tool = subject.tool
     for name in _secret_fields(subject):
@@ -156,16 +156,16 @@ def secrets(subject: Subject) -> None:
             raise BrokenPromiseError(f"The tool holds and shows the value of {variable}. Read it when it is needed.")
 
 
-def _secret_fields(subject: Subject) -> list[str]:
+def _secret_fields(subject: ToolUnderTest) -> list[str]:
     return [name for name in subject.tool.input_schema.get("properties", {}) if SECRET.search(name)]
 
 
-def facts(subject: Subject) -> None:
+def facts(subject: ToolUnderTest) -> None:
     """The tool says what a call would do for every input, the same way twice, without doing it."""
     within(PATIENCE, _facts, subject)
 
 
-async def _facts(subject: Subject) -> None:
+async def _facts(subject: ToolUnderTest) -> None:
     refusal, told = "", 0
     async with stand(subject.case) as place:
         before = snapshot(place.folder)
@@ -185,7 +185,7 @@ async def _facts(subject: Subject) -> None:
         raise BrokenPromiseError(f"facts refuses every input; the first with: {refusal}")
 
 
-async def _ask(subject: Subject, given: dict[str, Any], args: Input, place: Stand) -> Facts | str:
+async def _ask(subject: ToolUnderTest, given: dict[str, Any], args: Input, place: Stand) -> Facts | str:
     """The facts, or the sentence with which the call is refused before anybody is asked."""
     try:
         found: object = await maybe_await(subject.tool.facts(args, place.ctx))

@@ -13,14 +13,14 @@ import pytest
 
 from pegboard import PluginError, Tool
 from pegboard.hosting import PluginRecord, load_index, load_plugin, normalise
-from pegboard_testing.case import Subject
+from pegboard_testing.case import ToolUnderTest
 from pegboard_testing.contract import PROMISES, Broken, check
 
 
 class PromiseItem(pytest.Item):
     """One promise of one tool."""
 
-    subject: Subject
+    subject: ToolUnderTest
     promise: str
 
     def runtest(self) -> None:
@@ -49,7 +49,7 @@ def items(session: pytest.Session, wanted: str) -> list[pytest.Item]:
     found: list[pytest.Item] = []
     for tool in tools_of(wanted or _project(session.config.rootpath)):
         examples = session.config.hook.pytest_pegboard_examples(tool=tool) or ()
-        subject = Subject(tool, examples, session.config.hook.pytest_pegboard_settings(tool=tool))
+        subject = ToolUnderTest(tool, examples, session.config.hook.pytest_pegboard_settings(tool=tool))
         for promise in PROMISES:
             item: PromiseItem = PromiseItem.from_parent(session, name=f"contract[{tool.name}-{promise}]")
             item.subject, item.promise = subject, promise
