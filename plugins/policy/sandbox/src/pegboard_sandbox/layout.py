@@ -13,7 +13,7 @@ from pegboard_sandbox import repository
 from pegboard_sandbox.bubblewrap import DEV, PROC, Mounts, empty, hidden, nothing, own, read_only, sockets, writable
 from pegboard_sandbox.ledger import StandIns, parents
 from pegboard_sandbox.policy import Policy
-from pegboard_sandbox.protecting import Held, hold_in, is_protected_file
+from pegboard_sandbox.protected_paths import Held, hold_in, is_protected_file
 from pegboard_sandbox.roots import is_in, is_scratch, stays_inside
 
 

@@ -50,7 +50,7 @@ class StandIns:
 
 
 @dataclass(slots=True)
-class _Note:
+class _LedgerEntry:
     """A note of this process. Runs that rely on the same share one."""
 
     holds: frozenset[str]
@@ -65,7 +65,7 @@ class Ledger:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self._notes: dict[str, _Note] = {}
+        self._notes: dict[str, _LedgerEntry] = {}
         """The notes of this process, by the names of their files."""
         self._leftover: Leftover | None = None
 
@@ -118,7 +118,7 @@ class Ledger:
             os.close(own.lock)
             own.lock = -1
 
-    def _write(self, needed: StandIns, holds: frozenset[str]) -> tuple[str, _Note]:
+    def _write(self, needed: StandIns, holds: frozenset[str]) -> tuple[str, _LedgerEntry]:
         # Written before anything is made: a crash after it leaves nothing that nobody knows of.
         if self._leftover is None:
             self._leftover = note_leftover("stand-ins", str(self.folder))
@@ -128,7 +128,7 @@ class Ledger:
         with open(handle, "wb") as file:
             file.write(text.encode())
         lock = _locked(f"{self.folder}/{name}")
-        note = self._notes[name] = _Note(holds, frozenset((*made, *needed.files)), lock)
+        note = self._notes[name] = _LedgerEntry(holds, frozenset((*made, *needed.files)), lock)
         return name, note
 
     def sweep(self) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 
 from pegboard import ToolError
 from pegboard_rules.protected import OPEN_INSIDE
-from pegboard_sandbox.protecting import is_inside_protected
+from pegboard_sandbox.protected_paths import is_inside_protected
 
 
 def writable_roots(wanted: Iterable[str], within: Sequence[str] = ()) -> list[str]:

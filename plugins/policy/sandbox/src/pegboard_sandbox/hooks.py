@@ -15,10 +15,10 @@ import anyio.to_thread
 
 from pegboard import Context, ProcessSpec, ToolError, hookimpl
 from pegboard_sandbox import bridge, bubblewrap, landlock
-from pegboard_sandbox.choosing import REMEDY, choose
-from pegboard_sandbox.excluding import is_excluded
+from pegboard_sandbox.excluded_commands import is_excluded
 from pegboard_sandbox.layout import Layout, Place, is_hidden, lay_out, require_inside
 from pegboard_sandbox.ledger import ENDING, Ledger
+from pegboard_sandbox.mechanism import REMEDY, choose
 from pegboard_sandbox.policy import Policy, own_folders
 from pegboard_sandbox.proxy import proxy_for
 from pegboard_sandbox.roots import is_in, visible_folders, writable_roots
