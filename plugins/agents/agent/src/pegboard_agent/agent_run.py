@@ -22,7 +22,7 @@ ALIVE = ("request_started", "message_finished", "call_started", "call_finished")
 """Events that count as a sign of life of the whole call."""
 
 
-class Job:
+class AgentRun:
     """A child that is about to run, and all that its run needs."""
 
     def __init__(
