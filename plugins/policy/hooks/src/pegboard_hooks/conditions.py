@@ -11,7 +11,7 @@ from pegboard_rules.allow_rules import allows_of
 from pegboard_rules.call_view import CallView, concerns, restrictions
 from pegboard_rules.grammar import Rule
 from pegboard_rules.ruleset import RuleSet
-from pegboard_rules.subjects import HookedCall
+from pegboard_rules.subjects import Subject
 
 
 class Condition:
@@ -30,7 +30,7 @@ class Condition:
     def fault_for(self, tools: Mapping[str, ToolInfo]) -> str:
         """Why the rule can never match, given what its tool declares; empty for a valid rule or an unknown tool."""
         info = tools.get(self.rule.tool)
-        return self.rule.fault_for(HookedCall.of(info)) if info and info.known and not self.wrong else ""
+        return self.rule.fault_for(Subject.of(info)) if info and info.known and not self.wrong else ""
 
     def holds(self, tool: Tool[Any, Any], args: Input, facts: Facts, ctx: Context) -> bool:
         """Whether the rule may cover this call."""
