@@ -21,7 +21,7 @@ from pegboard.errors import ToolError
 from pegboard_confine import HELPER
 from pegboard_processes import ProcessExit
 from pegboard_processes import child as child_module
-from pegboard_processes.reaper import MARKER, Tree
+from pegboard_processes.reaper import MARKER, ProcessTree
 from pegboard_processes.service import LocalProcesses
 
 TAG = "PEGBOARD_TEST_TAG"
@@ -441,7 +441,9 @@ async def test_a_tree_that_cannot_be_ended_is_not_waited_for(processes, sh, monk
     monkeypatch.setattr("pegboard_processes.reaper.PATIENCE", 0.1)
     monkeypatch.setattr(child_module, "DRAIN", 0.1)
     with monkeypatch.context() as patch:
-        patch.setattr(Tree, "signal", lambda self, *numbers: None)  # as if every process were stuck in the kernel
+        patch.setattr(
+            ProcessTree, "signal", lambda self, *numbers: None
+        )  # as if every process were stuck in the kernel
         started = await processes.start(sh("sleep 3"))
         with anyio.fail_after(2.5):
             await started.kill()

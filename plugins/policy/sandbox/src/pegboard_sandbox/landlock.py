@@ -17,7 +17,7 @@ import threading
 
 from pegboard import ToolError
 from pegboard_sandbox import launch
-from pegboard_sandbox.layout import Place, files_to_write, held_paths
+from pegboard_sandbox.layout import ProcessPaths, files_to_write, held_paths
 from pegboard_sandbox.policy import Policy
 from pegboard_sandbox.roots import is_in, is_scratch
 
@@ -42,7 +42,7 @@ def trouble(policy: Policy, *, network: bool) -> str:
     return ""
 
 
-def command(place: Place, policy: Policy, *, network: bool) -> tuple[tuple[str, ...], str]:
+def command(place: ProcessPaths, policy: Policy, *, network: bool) -> tuple[tuple[str, ...], str]:
     """The words that come before the command itself, and the folder for its temporary files."""
     # Commits need to make files at the top of .git, which is the one thing that cannot be granted.
     held = {*held_paths(place, policy).paths(), *(f"{root}/.git" for root in place.roots)}

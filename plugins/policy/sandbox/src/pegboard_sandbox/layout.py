@@ -18,7 +18,7 @@ from pegboard_sandbox.roots import is_in, is_scratch, stays_inside
 
 
 @dataclass(slots=True)
-class Place:
+class ProcessPaths:
     """Where a process runs, and what it may write to. All paths are free of links."""
 
     cwd: str
@@ -38,7 +38,7 @@ class Layout:
     stand_ins: StandIns = field(default_factory=StandIns)
 
 
-def held_paths(place: Place, policy: Policy) -> Held:
+def held_paths(place: ProcessPaths, policy: Policy) -> Held:
     """Every path in the writable folders that must not change."""
     held = Held()
     for root in place.roots:
@@ -53,7 +53,7 @@ def held_paths(place: Place, policy: Policy) -> Held:
     return held
 
 
-def lay_out(place: Place, policy: Policy) -> Layout:
+def lay_out(place: ProcessPaths, policy: Policy) -> Layout:
     """The mounts, and what must stand in for missing paths before they can be made."""
     layout = Layout({path: own(path) for path in hidden()})
     mounts = layout.mounts
@@ -108,7 +108,7 @@ def _pin_parents(mounts: Mounts, paths: Collection[str], roots: list[str]) -> No
             at = os.path.dirname(at)
 
 
-def _mask_sockets(mounts: Mounts, place: Place, policy: Policy) -> None:
+def _mask_sockets(mounts: Mounts, place: ProcessPaths, policy: Policy) -> None:
     seen = (*place.roots, place.cwd, *place.visible)
     agent = os.environ.get("SSH_AUTH_SOCK", "")  # listed only when it was bound by its full path
     for path in sockets() | ({agent} if os.path.isabs(agent) else set()):

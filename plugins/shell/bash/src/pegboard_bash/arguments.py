@@ -83,7 +83,7 @@ def _own_words(program: Program, words: list[Word]) -> list[Word]:
     return words[: len(words) - len(given.operands[grammar.operands.index("program") :])]
 
 
-class Given:
+class ParsedArguments:
     """The words of a command, taken apart: its options in order, each with its value, and its operands."""
 
     __slots__ = ("ended", "operands", "options", "problem")
@@ -107,9 +107,9 @@ class Given:
         return any(name in wanted for name, _, _ in self.options)
 
 
-def take_apart(grammar: Grammar, words: list[Word], *, lenient: bool = False) -> Given:
+def take_apart(grammar: Grammar, words: list[Word], *, lenient: bool = False) -> ParsedArguments:
     """Options and operands as a program with this grammar reads them. `lenient`: a value may look like an option."""
-    given = Given()
+    given = ParsedArguments()
     at = 0
     while at < len(words):
         word, at = words[at], at + 1
@@ -134,7 +134,7 @@ def _command_starts(grammar: Grammar, count: int) -> bool:
     return kinds[count - 1] == "program" if count <= len(kinds) else grammar.more == "program"
 
 
-def _long(grammar: Grammar, words: list[Word], at: int, given: Given, lenient: bool) -> int:
+def _long(grammar: Grammar, words: list[Word], at: int, given: ParsedArguments, lenient: bool) -> int:
     word = words[at - 1]
     name, sign, value = word.text[2:].partition("=")
     value_of, kind = grammar.long.get(name, ("", ""))
@@ -152,7 +152,7 @@ def _long(grammar: Grammar, words: list[Word], at: int, given: Given, lenient: b
     return at
 
 
-def _bundle(grammar: Grammar, words: list[Word], at: int, given: Given, lenient: bool) -> int:
+def _bundle(grammar: Grammar, words: list[Word], at: int, given: ParsedArguments, lenient: bool) -> int:
     word = words[at - 1]
     letters = word.text[1:]
     for position, letter in enumerate(letters):
@@ -173,7 +173,7 @@ def _bundle(grammar: Grammar, words: list[Word], at: int, given: Given, lenient:
     return at
 
 
-def _next(option: str, kind: str, words: list[Word], at: int, given: Given, lenient: bool) -> int:
+def _next(option: str, kind: str, words: list[Word], at: int, given: ParsedArguments, lenient: bool) -> int:
     """The value of an option in a word of its own."""
     if at == len(words):
         given.doubt(f"The option {option} of {{}} has no value.")

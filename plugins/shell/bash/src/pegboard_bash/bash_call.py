@@ -15,7 +15,7 @@ from pegboard_bash.directory import Followed, followed, next_start, roots, start
 from pegboard_bash.output import ON_FAILURE, ON_SUCCESS, PREVIEW, Shown, shown
 from pegboard_bash.refusals import SLEPT, may_go_on_in_background, sleeps_long
 from pegboard_bash.repository import git_environment
-from pegboard_bash.run import Limits, run, specification, start
+from pegboard_bash.run import TimeLimits, run, specification, start
 from pegboard_bash.shape import shape_of
 from pegboard_bash.shown_file import note_view
 from pegboard_processes import ProcessExit, Task
@@ -85,7 +85,7 @@ class BashCall:
         cwd, remark = next_start(told, self.start, ctx) if carries else (None, "")
         return self._ended(ended, cwd, remark, kills)
 
-    def _limits(self) -> Limits:
+    def _limits(self) -> TimeLimits:
         settings, args = self.ctx.settings, self.args
         usual = settings.get("bash.defaultTimeoutMs")
         longest = max(usual, settings.get("bash.maxTimeoutMs"))
@@ -96,7 +96,7 @@ class BashCall:
             and self.ctx.services.background is not None
             and may_go_on_in_background(args.command)
         )
-        return Limits(min(args.timeout or usual, longest) / 1000, goes_on)
+        return TimeLimits(min(args.timeout or usual, longest) / 1000, goes_on)
 
     def _specification(self, trail: Followed | None) -> ProcessSpec:
         # The user's own start file is not among what a confined command can read.

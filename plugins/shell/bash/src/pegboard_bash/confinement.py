@@ -12,7 +12,17 @@ from typing import TYPE_CHECKING, Any
 from pegboard import Allow, Context, Facts, Fine, ProcessSpec, Settings, Tool, ToolError
 from pegboard.permission import WorkingDirectories
 from pegboard.settings import FROM_REPOSITORY
-from pegboard_confine import Available, CannotHideError, Limits, Place, Wanted, available, limited, place_for, why_not
+from pegboard_confine import (
+    Access,
+    Available,
+    CannotHideError,
+    Confinement,
+    ResourceLimits,
+    available,
+    confinement_for,
+    limited,
+    why_not,
+)
 from pegboard_rules.grammar import Rule
 from pegboard_rules.path_index import DEEP, start_of
 from pegboard_rules.patterns import literal
@@ -78,10 +88,10 @@ def _asking(facts: Facts, reason: str) -> Facts:
     return replace(facts, read_only=False, concurrency_safe=False, parts=parts, reason=reason)
 
 
-_latest: list[tuple[Understanding, Settings, Path, tuple[Path, ...], Wanted | str]] = []
+_latest: list[tuple[Understanding, Settings, Path, tuple[Path, ...], Access | str]] = []
 
 
-def wanted_by(facts: Facts, understood: Understanding, tool: Tool[Any, Any], ctx: Context) -> Wanted | str:
+def wanted_by(facts: Facts, understood: Understanding, tool: Tool[Any, Any], ctx: Context) -> Access | str:
     """What a command is to see, or why that cannot be said. Asked for a command when it is judged, and when it runs."""
     for known, settings, cwd, roots, wanted in _latest:
         if known is understood and settings is ctx.settings and cwd == ctx.cwd and roots == ctx.roots:
@@ -91,7 +101,7 @@ def wanted_by(facts: Facts, understood: Understanding, tool: Tool[Any, Any], ctx
     return wanted
 
 
-def _wanted_by(facts: Facts, understood: Understanding, tool: Tool[Any, Any], ctx: Context) -> Wanted | str:
+def _wanted_by(facts: Facts, understood: Understanding, tool: Tool[Any, Any], ctx: Context) -> Access | str:
     rules = RuleSet.of(ctx.settings)
     if ("deny", "Read") in rules.whole or ("ask", "Read") in rules.whole:
         return "a rule is about every file"
@@ -104,7 +114,7 @@ def _wanted_by(facts: Facts, understood: Understanding, tool: Tool[Any, Any], ct
             for path in ctx.settings.get("sandbox.filesystem.denyRead", ())
         ]
     elsewhere = tuple(str(path) for path in facts.reads if not at.hold(os.path.realpath(path)))
-    return Wanted(
+    return Access(
         at.roots,
         home,
         os.environ.get("PATH", ""),
@@ -144,7 +154,7 @@ def _literal_paths(rule: Rule, ctx: Context, home: str) -> list[str] | None:
 class Confined:
     """The place of one command, which ends when both the call and the process are over."""
 
-    def __init__(self, made: Place, limits: Limits) -> None:
+    def __init__(self, made: Confinement, limits: ResourceLimits) -> None:
         self._place, self._limits = made, limits
         self._running, self._call_is_over = False, False
 
@@ -183,7 +193,7 @@ def confine(understood: Understanding, tool: Tool[Any, Any], ctx: Context) -> Co
     try:
         if isinstance(wanted, str):
             raise CannotHideError(wanted)
-        return Confined(place_for(wanted, found.kind), limits_of(ctx.settings))
+        return Confined(confinement_for(wanted, found.kind), limits_of(ctx.settings))
     except (CannotHideError, OSError) as problem:
         raise ToolError(f"The command cannot be confined: {problem}. Nothing was started. {RETRY}") from problem
 
@@ -191,11 +201,11 @@ def confine(understood: Understanding, tool: Tool[Any, Any], ctx: Context) -> Co
 RETRY = "Run it again with dangerouslyDisableSandbox: true. The user will be asked."
 
 
-def limits_of(settings: Settings) -> Limits:
+def limits_of(settings: Settings) -> ResourceLimits:
     """What each process of a command that runs because it only reads may use."""
-    usual = Limits()
+    usual = ResourceLimits()
     memory, size = settings.get("bash.readers.maxMemoryMb"), settings.get("bash.readers.maxFileMb")
-    return Limits(
+    return ResourceLimits(
         memory * MEGABYTE if memory else usual.memory_bytes,
         settings.get("bash.readers.maxCpuSeconds", usual.cpu_seconds),
         size * MEGABYTE if size else usual.file_bytes,

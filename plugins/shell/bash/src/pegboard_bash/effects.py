@@ -31,7 +31,7 @@ class TooManyError(Exception):
 
 
 @dataclass(slots=True)
-class Place:
+class ShellState:
     """Where a command stands: its possible working directories, the one the session is in, and home."""
 
     start: str
@@ -47,7 +47,7 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Tree:
+class FolderTree:
     """A folder that is read with all below it."""
 
     folder: str
@@ -64,7 +64,7 @@ class Tree:
 class Effects:
     """The effects of one simple command. It only reads until something says otherwise."""
 
-    place: Place
+    place: ShellState
     program: str = ""
     reason: str = ""
     """Why it is not taken for reading, in words; empty when it only reads."""
@@ -87,7 +87,7 @@ class Effects:
     """Scripts for a shell that the command runs, when they are plain text."""
     also: list[str] = field(default_factory=list)
     """Other spellings of it for rules that restrict."""
-    trees: list[Tree] = field(default_factory=list)
+    trees: list[FolderTree] = field(default_factory=list)
     """Folders of which it reads what lies below, so that somebody who knows the rules can look for what they deny."""
 
     def refuse(self, reason: str) -> None:

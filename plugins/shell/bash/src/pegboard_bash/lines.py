@@ -14,7 +14,7 @@ MOST = 4_000
 """Words and commands in one text."""
 
 
-class Document(NamedTuple):
+class HereDocument(NamedTuple):
     """A here-document whose body is still to come."""
 
     at: int
@@ -24,13 +24,13 @@ class Document(NamedTuple):
     given: list[str]
 
 
-class Lines(Lexer):
+class LineLexer(Lexer):
     """Reads the words and redirects of lines, and leaves marks of what it read."""
 
     def __init__(self, text: str, start: int = 0, end: int | None = None, depth: int = 0) -> None:
         super().__init__(text, start, end, depth)
         self.marks: set[tuple[Any, ...]] = set()
-        self.waiting: list[Document] = []
+        self.waiting: list[HereDocument] = []
 
     def blanks(self) -> None:
         """Step over blanks and comments."""
@@ -113,10 +113,10 @@ class Lines(Lexer):
         if (token.spelling and not token.spelling.known) or "\n" in text or "$" in token.source:
             raise Doubt("the end of a here-document is not known")
         quoted = text != token.source or any(sign in token.source for sign in "'\"\\")
-        self.waiting.append(Document(start, text, quoted, operator == "<<-", given))
+        self.waiting.append(HereDocument(start, text, quoted, operator == "<<-", given))
         self.holding = True
 
-    def _body(self, document: Document) -> None:
+    def _body(self, document: HereDocument) -> None:
         begin, line = self.at, ""
         while True:
             if self.at >= self.end:

@@ -10,7 +10,7 @@ import anyio
 
 from pegboard import Context, ProcessSpec, Settings, ToolError
 from pegboard_bash.codes import ending, interpretation
-from pegboard_bash.output import ON_FAILURE, Tail, cleaned, shown
+from pegboard_bash.output import ON_FAILURE, OutputTail, cleaned, shown
 from pegboard_bash.shape import shape_of
 from pegboard_processes import Process, ProcessExit, Task
 
@@ -18,7 +18,7 @@ LONGEST_NAME = 80
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class TimeLimits:
     """How long a command may take, and what happens then."""
 
     seconds: float
@@ -47,7 +47,7 @@ class Listener:
     """Passes output on to the screen, a few times a second, and keeps the last of it for a call that is stopped."""
 
     def __init__(self, ctx: Context) -> None:
-        self._ctx, self._tail, self._recent = ctx, Tail(), bytearray()
+        self._ctx, self._tail, self._recent = ctx, OutputTail(), bytearray()
 
     def __call__(self, data: bytes) -> None:
         self._recent += data
@@ -64,7 +64,7 @@ class Listener:
             cancelled.add_note(f"Its output until then:\n{text}")
 
 
-async def run(spec: ProcessSpec, limits: Limits, name: str, ctx: Context) -> ProcessExit | Task:
+async def run(spec: ProcessSpec, limits: TimeLimits, name: str, ctx: Context) -> ProcessExit | Task:
     """Run a command to its end; or hand back the task as which it goes on after its time."""
     listener = Listener(ctx)
     try:
@@ -77,7 +77,7 @@ async def run(spec: ProcessSpec, limits: Limits, name: str, ctx: Context) -> Pro
 
 
 async def _run_or_leave(
-    spec: ProcessSpec, limits: Limits, name: str, ctx: Context, listener: Listener
+    spec: ProcessSpec, limits: TimeLimits, name: str, ctx: Context, listener: Listener
 ) -> ProcessExit | Task:
     process = await ctx.processes.start(spec, on_output=listener)
     try:

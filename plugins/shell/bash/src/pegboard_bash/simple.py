@@ -6,7 +6,7 @@ import re
 
 from pegboard import Part
 from pegboard_bash.arguments import judge
-from pegboard_bash.effects import Effects, Place
+from pegboard_bash.effects import Effects, ShellState
 from pegboard_bash.program_lookup import is_of_project
 from pegboard_bash.programs import program_of
 from pegboard_bash.words import UNKNOWN, Word, names
@@ -79,7 +79,7 @@ class Reading:
         return Part(self.text, also, read_only=not self.effects.reason, exact=self.effects.exact)
 
 
-def read_command(words: list[Word], place: Place, depth: int = 0) -> Reading:
+def read_command(words: list[Word], place: ShellState, depth: int = 0) -> Reading:
     """Understand a simple command: a program and its words, without assignments and redirects."""
     effects = Effects(place)
     name = _program(words[0], words[1:], effects)

@@ -31,14 +31,14 @@ PIECES = re.compile(r"""'([^']*)'|"([^"]*)"|([^'"]+)""")
 ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\+?=")
 
 
-class Found(NamedTuple):
+class SubsetReading(NamedTuple):
     """The marks and commands of a text in the subset."""
 
     marks: set[tuple[Any, ...]]
     commands: list[Simple]
 
 
-def read(text: str) -> Found | None:
+def read(text: str) -> SubsetReading | None:
     """Read a text; None where it is outside the subset. Its work grows with the length alone."""
     reader = _Reader()
     at = 0
@@ -52,7 +52,7 @@ def read(text: str) -> Found | None:
 
 class _Reader:
     def __init__(self) -> None:
-        self.found = Found(set(), [])
+        self.found = SubsetReading(set(), [])
         self._words: list[Token] = []
         self._marks: list[Mark] = []
         self._input = -1

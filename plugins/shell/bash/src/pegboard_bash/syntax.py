@@ -10,7 +10,7 @@ import re
 from typing import NamedTuple
 
 from pegboard_bash.lexer import Doubt, Token
-from pegboard_bash.lines import MOST, Lines
+from pegboard_bash.lines import MOST, LineLexer
 from pegboard_bash.word_builder import WordBuilder
 from pegboard_bash.words import Mark
 
@@ -32,7 +32,7 @@ class Simple(NamedTuple):
     given: list[str]
 
 
-class Parser(Lines):
+class Parser(LineLexer):
     """Reads a whole command text."""
 
     def __init__(self, text: str, start: int = 0, end: int | None = None, depth: int = 0) -> None:

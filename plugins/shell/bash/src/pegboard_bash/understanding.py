@@ -15,7 +15,7 @@ from anyio import to_thread
 from pegboard import Facts, Part
 from pegboard_bash.canonical import problem_with_bash
 from pegboard_bash.compare import compare
-from pegboard_bash.effects import Place, Tree
+from pegboard_bash.effects import FolderTree, ShellState
 from pegboard_bash.render import one_line
 from pegboard_bash.second_reading import is_plain, needs_bash, second_reading
 from pegboard_bash.simple import absorb
@@ -41,7 +41,7 @@ class Understanding:
     critical: str = ""
     """What of it deletes too much to be let through by anybody but a person; empty where nothing does."""
     programs: frozenset[str] = frozenset()
-    trees: tuple[Tree, ...] = ()
+    trees: tuple[FolderTree, ...] = ()
     """Folders that it reads with all below them."""
 
 
@@ -67,7 +67,7 @@ def not_understood(command: str) -> Understanding:
 
 
 def _understood(command: str, start: str, home: str | None, confined: bool) -> Understanding:
-    walk = walk_text(command, Place(start, home or os.path.expanduser("~"), (start,)))
+    walk = walk_text(command, ShellState(start, home or os.path.expanduser("~"), (start,)))
     if changed := _changed_by_environment(walk.programs):
         walk.effects.refuse(f"{changed} in the environment changes how bash parses commands.")
     if not confined and not walk.effects.reason and not is_plain(command):
@@ -124,7 +124,7 @@ def _paths(found: list[str]) -> tuple[Path, ...]:
     return tuple(map(Path, dict.fromkeys(found)))
 
 
-def walk_text(command: str, place: Place, depth: int = 0) -> Walk:
+def walk_text(command: str, place: ShellState, depth: int = 0) -> Walk:
     """Parse a command, walk over it, and compare with a second reading."""
     if problem := _unreadable(command):
         walk = Walk(b"", place, depth)
@@ -170,7 +170,7 @@ def _add_joined(walk: Walk, command: str, depth: int) -> None:
     """The command as bash reads it across line breaks, for rules that restrict."""
     if depth >= DEEPEST:
         return
-    place = Place(walk.place.start, walk.place.home, (walk.place.start,), walk.place.bound)
+    place = ShellState(walk.place.start, walk.place.home, (walk.place.start,), walk.place.bound)
     joined = walk_text(command.replace("\\\n", ""), place, depth + 1)
     also = [text for part in joined.parts.values() for text in (part.text, *part.also)]
     walk.add(Part(command, tuple(dict.fromkeys(also)), exact=True))

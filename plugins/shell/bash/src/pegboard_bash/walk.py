@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from pegboard import Part
 from pegboard_bash.conditions import problem_of_test
-from pegboard_bash.effects import Effects, Place
+from pegboard_bash.effects import Effects, ShellState
 from pegboard_bash.loops import Loops
 from pegboard_bash.marks import Marks
 from pegboard_bash.nodes import FLAT, TOKENS, UNKNOWN_WORDS, WORDS
@@ -25,7 +25,7 @@ DEEPEST, MOST_STATEMENTS, MOST_PLACES, DEEPEST_SCRIPT, MOST_PATTERNS = 60, 2_000
 class Walk:
     """What all commands of a line would do together. `effects` collects it, `parts` are the commands one by one."""
 
-    def __init__(self, source: bytes, place: Place, depth: int = 0) -> None:
+    def __init__(self, source: bytes, place: ShellState, depth: int = 0) -> None:
         self.source, self.place, self.depth = source, place, depth
         self.effects = Effects(place)
         self.parts: dict[str, Part] = {}
@@ -329,7 +329,7 @@ class Walk:
 
         if self.depth >= DEEPEST_SCRIPT:
             return None
-        place = Place(self.place.start, self.place.home, self.place.cwds, self.place.bound)
+        place = ShellState(self.place.start, self.place.home, self.place.cwds, self.place.bound)
         return walk_text(text, place, self.depth + 1)
 
     def _move(self, effects: Effects) -> None:

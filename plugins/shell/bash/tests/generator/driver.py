@@ -124,11 +124,11 @@ def spawn(argv: list[str], cwd: str, env: dict[str, str]) -> tuple[bytes, bool]:
 def spawn_confined(folders: list[str], base: str) -> Spawn:
     """The same, with the rights of a command that was approved as reading."""
     sys.path[:0] = folders
-    from pegboard_confine import LANDLOCK, Wanted, place_for
+    from pegboard_confine import LANDLOCK, Access, confinement_for
 
     def spawn(argv: list[str], cwd: str, env: dict[str, str]) -> tuple[bytes, bool]:
-        wanted = Wanted((cwd,), f"{base}/home", env["PATH"], repository=True, hidden=(f"{cwd}/secrets",))
-        place = place_for(wanted, LANDLOCK)
+        wanted = Access((cwd,), f"{base}/home", env["PATH"], repository=True, hidden=(f"{cwd}/secrets",))
+        place = confinement_for(wanted, LANDLOCK)
         outlet, inlet = os.pipe()
         with open(os.devnull, "rb") as nothing:
             started = place.start(argv, cwd, env, (nothing.fileno(), inlet, inlet))

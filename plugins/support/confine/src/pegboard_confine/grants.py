@@ -14,7 +14,7 @@ Identity = tuple[int, int] | None
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class Access:
     """What a command is to see. Two of these that are equal share what was found out for the first."""
 
     directories: tuple[str, ...]
@@ -37,9 +37,9 @@ class Wanted:
 
 
 class Grants:
-    """The grants for one `Wanted`, made again when a path has come to mean another file."""
+    """The grants for one `Access`, made again when a path has come to mean another file."""
 
-    def __init__(self, wanted: Wanted) -> None:
+    def __init__(self, wanted: Access) -> None:
         self.wanted = wanted
         real = tuple(dict.fromkeys(map(os.path.realpath, wanted.directories)))
         if any(places.is_in(path, never) for path in real for never in places.NEVER):

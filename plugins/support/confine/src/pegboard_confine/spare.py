@@ -27,7 +27,7 @@ class ChildGoneError(HelperError):
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class SpareCommand:
     """A command for a waiting child."""
 
     program: str
@@ -71,7 +71,7 @@ class Spare:
             raise ChildGoneError("the helper of the confinement is gone, or can start no process")
         (self.pid,) = helper.ID.unpack(data)
 
-    def give(self, message: bytes, job: Job) -> None:
+    def give(self, message: bytes, job: SpareCommand) -> None:
         """Hand over the command and wait until it is taken; `ChildGoneError` where it was not, and never will be."""
         rights = array.array("i", [*job.standard, job.ruleset])
         try:

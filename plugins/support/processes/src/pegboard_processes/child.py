@@ -16,7 +16,7 @@ import anyio
 from pegboard import ProcessSpec, ToolError
 from pegboard_processes.interface import OnBytes, ProcessExit, Started
 from pegboard_processes.memory import MemoryCap, cap_memory
-from pegboard_processes.reaper import Tree, latest_process
+from pegboard_processes.reaper import ProcessTree, latest_process
 from pegboard_processes.streams import Pipe, Sink
 
 DRAIN = 2.0
@@ -58,7 +58,7 @@ class Child:
     def __init__(
         self,
         started: Started,
-        tree: Tree,
+        tree: ProcessTree,
         sink: Sink,
         pipes: Sequence[ChildPipe],
         timeout: float | None,
@@ -247,7 +247,7 @@ def spawn_with(
         if isinstance(error, OSError | ValueError):
             raise _cannot_start(spec, error) from error
         raise
-    child = Child(started, Tree(started.pid, token, latest), sink, pipes, spec.timeout, grace, cap)
+    child = Child(started, ProcessTree(started.pid, token, latest), sink, pipes, spec.timeout, grace, cap)
     for pipe in pipes:
         pipe.seal()
         pipe.on_full = child.overflow

@@ -137,7 +137,7 @@ class Inlet:
             self._inlet = -1
 
 
-class Tail:
+class StderrTail:
     """The last of what a process says on standard error, also passed on to a listener."""
 
     def __init__(self, listener: OnBytes | None) -> None:
@@ -154,7 +154,9 @@ class Tail:
 class Conversation:
     """A process whose input stays open. See `pegboard_processes.OpenProcess`."""
 
-    def __init__(self, spec: ProcessSpec, child: Child, inlet: Inlet, outlet: Outlet, tail: Tail, grace: float) -> None:
+    def __init__(
+        self, spec: ProcessSpec, child: Child, inlet: Inlet, outlet: Outlet, tail: StderrTail, grace: float
+    ) -> None:
         self._name = os.path.basename(spec.argv[0])
         self._child, self._in, self._out, self._tail, self._grace = child, inlet, outlet, tail, grace
         self._sending, self._receiving = anyio.Lock(fast_acquire=True), anyio.Lock(fast_acquire=True)

@@ -41,7 +41,7 @@ class Stat(NamedTuple):
     has_terminal: bool
 
 
-class Tree:
+class ProcessTree:
     """A process we started, with all its descendants.
 
     The process must not be reaped before its tree is gone: as long as it is at least a zombie, the kernel gives its

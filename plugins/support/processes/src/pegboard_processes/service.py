@@ -23,7 +23,7 @@ from pegboard_processes.child import Child, ChildPipe, spawn, spawn_with
 from pegboard_processes.environment import scrubbed
 from pegboard_processes.groups import leave
 from pegboard_processes.interface import OnBytes, ProcessExit
-from pegboard_processes.open_process import Conversation, Inlet, Outlet, Tail
+from pegboard_processes.open_process import Conversation, Inlet, Outlet, StderrTail
 from pegboard_processes.orphans import mark
 from pegboard_processes.reaper import GRACE, MARKER
 from pegboard_processes.streams import Pipe, Sink
@@ -129,7 +129,7 @@ class LocalProcesses:
             await leave(tasks, error)
 
     async def _converse(self, spec: ProcessSpec, on_error: OnBytes | None, grace: float) -> Conversation:
-        inlet, outlet, tail = Inlet(), Outlet(), Tail(on_error)
+        inlet, outlet, tail = Inlet(), Outlet(), StderrTail(on_error)
 
         def begin(spec: ProcessSpec, token: str, sink: Sink) -> Child:
             errors = Pipe(sink, tail, keep=False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from pegboard_bash.arguments import take_apart
-from pegboard_bash.effects import Effects, Tree
+from pegboard_bash.effects import Effects, FolderTree
 from pegboard_bash.programs import Check, Program, program_of
 from pegboard_bash.recursion import follow_links
 from pegboard_bash.words import Word, absolute
@@ -47,7 +47,7 @@ def follows(options: str, *, only_with: str = "", contents: bool = False, unless
             return
         named = [absolute(word.text, cwd) for word in given.operands for cwd in effects.place.cwds]
         folders = named or list(effects.place.cwds)
-        effects.trees += map(Tree, folders if contents else ())
+        effects.trees += map(FolderTree, folders if contents else ())
         if (not options or given.has(options)) and not (unless and given.has(unless)):
             follow_links(folders, effects)
 

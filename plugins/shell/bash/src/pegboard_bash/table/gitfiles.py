@@ -6,8 +6,8 @@ import os
 import re
 from collections.abc import Iterator
 
-from pegboard_bash.effects import Effects, Tree
-from pegboard_bash.repository import Found, find
+from pegboard_bash.effects import Effects, FolderTree
+from pegboard_bash.repository import Repository, find
 from pegboard_bash.words import Word, names
 
 SUMMARIES = re.compile(
@@ -30,7 +30,7 @@ NAMED = re.compile(r"[^-:][^:]*:.+|:[0-3]:.+")
 def note_files(name: str, words: list[Word], effects: Effects) -> None:
     """Note the files among the words, also as `HEAD:file`, and the whole repository where any file may be shown."""
     found = find(effects.place.start)
-    top = found.top if isinstance(found, Found) else effects.place.start
+    top = found.top if isinstance(found, Repository) else effects.place.start
     ended = False
     for word in words:
         if word.text == "--":
@@ -38,7 +38,7 @@ def note_files(name: str, words: list[Word], effects: Effects) -> None:
         elif word.literal:
             _note(name, word, effects, top, ended=ended)
     if how := _shows(name, [word.text for word in words]):
-        effects.trees += [Tree(path, git=how) for path in _limits(words, effects) or [top]]
+        effects.trees += [FolderTree(path, git=how) for path in _limits(words, effects) or [top]]
 
 
 def _note(name: str, word: Word, effects: Effects, top: str, *, ended: bool) -> None:

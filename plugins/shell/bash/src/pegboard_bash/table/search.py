@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from pegboard_bash.arguments import Given, take_apart
-from pegboard_bash.effects import Effects, Tree
+from pegboard_bash.arguments import ParsedArguments, take_apart
+from pegboard_bash.effects import Effects, FolderTree
 from pegboard_bash.programs import Grammar, Program
 from pegboard_bash.recursion import follow_links
 from pegboard_bash.scripts.find import check_find
@@ -59,7 +59,7 @@ def check_grep(words: list[Word], effects: Effects) -> None:
     folders = _values(given, "--exclude-dir") or ()
     # Where both are given, their order matters: then all files count.
     only, without = (only or (), without or ()) if not (only and without) else ((), ())
-    effects.trees += [Tree(path, folders, without, only) for path in effects.reads]
+    effects.trees += [FolderTree(path, folders, without, only) for path in effects.reads]
     if given.has(FOLLOWING):
         follow_links(list(effects.reads), effects)
 
@@ -71,19 +71,19 @@ def check_rg(words: list[Word], effects: Effects) -> None:
     _files(given, effects, everywhere=everywhere, has_pattern=given.has(f"{PATTERN_GIVEN} --files --type-list"))
     if everywhere and not given.has("--files"):
         only = _values(given, "-g --glob") or ()
-        effects.trees += [Tree(path, only_files=only) for path in effects.reads]
+        effects.trees += [FolderTree(path, only_files=only) for path in effects.reads]
     if given.has("-L --follow"):
         follow_links(list(effects.reads), effects)
 
 
-def _values(given: Given, options: str) -> tuple[str, ...] | None:
+def _values(given: ParsedArguments, options: str) -> tuple[str, ...] | None:
     """The values of options that are patterns of names; None where one is more than that."""
     wanted = options.split()
     values = [value.text for name, _, value in given.options if name in wanted and value]
     return tuple(values) if all(map(NAME_PATTERN.fullmatch, values)) else None
 
 
-def _files(given: Given, effects: Effects, *, everywhere: bool, has_pattern: bool) -> None:
+def _files(given: ParsedArguments, effects: Effects, *, everywhere: bool, has_pattern: bool) -> None:
     """Note the files that are searched: the operands after the pattern, unless an option has given it."""
     operands = list(given.operands)
     if not has_pattern and operands:
@@ -106,7 +106,7 @@ def check_ag(words: list[Word], effects: Effects) -> None:
     folders = [absolute(word.text, cwd) for word in given.operands[1:] for cwd in effects.place.cwds]
     folders = folders or list(effects.place.cwds)
     effects.reads += folders
-    effects.trees += map(Tree, folders)
+    effects.trees += map(FolderTree, folders)
     if given.has("-f"):
         follow_links(folders, effects)
 
