@@ -302,8 +302,8 @@ def test_no_core_is_written(room):
 def test_a_host_with_a_lower_limit_starts_commands_all_the_same(room):
     script = (
         "import resource, sys\nresource.setrlimit(resource.RLIMIT_CORE, (0, 0))\n"
-        "from pegboard_confine import LANDLOCK, Wanted, place_for\n"
-        "place = place_for(Wanted((sys.argv[1],), sys.argv[1], '/usr/bin:/bin'), LANDLOCK)\n"
+        "from pegboard_confine import LANDLOCK, Access, confinement_for\n"
+        "place = confinement_for(Access((sys.argv[1],), sys.argv[1], '/usr/bin:/bin'), LANDLOCK)\n"
         "for number in '12':\n"
         "    started = place.start(('bash', '-c', f'echo {number}'), '/', {'PATH': '/usr/bin:/bin'}, (0, 1, 2))\n"
         "    while started.poll() is None: pass\n"

@@ -270,7 +270,7 @@ async def test_a_full_disk_loses_output_but_not_the_process(tmp_path, sh):
 
 
 async def test_a_disk_that_fills_up_while_writing_is_said_in_the_exit(sh, monkeypatch, tmp_path):
-    monkeypatch.setattr("pegboard_processes.service._Shared.new_file", lambda self, token: tmp_path / "link")
+    monkeypatch.setattr("pegboard_processes.service._SharedProcesses.new_file", lambda self, token: tmp_path / "link")
     from pegboard_processes import streams
 
     real = os.open
@@ -441,9 +441,7 @@ async def test_a_tree_that_cannot_be_ended_is_not_waited_for(processes, sh, monk
     monkeypatch.setattr("pegboard_processes.reaper.PATIENCE", 0.1)
     monkeypatch.setattr(child_module, "DRAIN", 0.1)
     with monkeypatch.context() as patch:
-        patch.setattr(
-            ProcessTree, "signal", lambda self, *numbers: None
-        )  # as if every process were stuck in the kernel
+        patch.setattr(ProcessTree, "signal", lambda self, *numbers: None)  # as if stuck in the kernel
         started = await processes.start(sh("sleep 3"))
         with anyio.fail_after(2.5):
             await started.kill()

@@ -8,7 +8,7 @@ from pegboard_read.read_output import (
     PartsFile,
     PdfFile,
     ReadOutput,
-    TextFile,
+    TextOutput,
     UnchangedFile,
 )
 
@@ -21,7 +21,7 @@ __all__ = [
     "Read",
     "ReadInput",
     "ReadOutput",
-    "TextFile",
+    "TextOutput",
     "UnchangedFile",
     "register_tools",
 ]

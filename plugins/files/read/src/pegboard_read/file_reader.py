@@ -16,7 +16,7 @@ from pegboard_files.text_style import declared_style
 from pegboard_read.encoding_guess import guess
 from pegboard_read.open_file import shown
 from pegboard_read.pages import LinePage, LineRange, page_of
-from pegboard_read.read_output import ReadOutput, TextFile
+from pegboard_read.read_output import ReadOutput, TextOutput
 from pegboard_read.streams import COUNTED_BYTES, page_of_stream, survey
 
 HELD_BYTES = 2_000_000
@@ -107,7 +107,7 @@ class FileReader:
         shown_all = len(value.cells) == value.total_cells and not any(cell.cut for cell in value.cells)
         return value, replace(stat_state(self.found, hashlib.sha256(whole).hexdigest()), complete=shown_all)
 
-    def _text(self, data: bytes) -> tuple[TextFile, FileState]:
+    def _text(self, data: bytes) -> tuple[TextOutput, FileState]:
         held = len(data) <= HELD_BYTES
         charset = self._charset(data if held else data[:HEAD_BYTES], whole=held)
         if held:
@@ -138,11 +138,11 @@ class FileReader:
     def _tick(self, done: int) -> None:
         self.ctx.report(f"{done // 1_000_000} MB of {self.name} scanned")
 
-    def _text_file(self, page: LinePage, charset: Charset) -> TextFile:
+    def _text_file(self, page: LinePage, charset: Charset) -> TextOutput:
         note = ""
         if charset.found_by == "guess":
             note = f"The encoding is not declared; it was guessed to be {charset.encoding}."
-        value = TextFile(
+        value = TextOutput(
             file_path=self.name,
             content=page.content,
             num_lines=page.count,

@@ -22,7 +22,7 @@ from pegboard_read.read_output import (
     PartsFile,
     PdfFile,
     ReadOutput,
-    TextFile,
+    TextOutput,
     UnchangedFile,
 )
 
@@ -81,7 +81,7 @@ class Read(Tool[ReadInput, ReadOutput]):
         return value
 
     def content(self, value: ReadOutput, /) -> str | Sequence[Block]:
-        if isinstance(value, TextFile):
+        if isinstance(value, TextOutput):
             return words_for(value) if value.is_directory else _words(value)
         if isinstance(value, UnchangedFile):
             reason = f"{value.file_path} has not changed since you last read this part of it."
@@ -108,7 +108,7 @@ class Read(Tool[ReadInput, ReadOutput]):
         return terminal_text(message, "Read failed: ")
 
 
-def _words(value: TextFile) -> str:
+def _words(value: TextOutput) -> str:
     if value.total_lines == 0:
         return f"{value.file_path} exists but is empty."
     if not value.num_lines and value.total_lines is None:
@@ -125,7 +125,7 @@ def _words(value: TextFile) -> str:
 
 
 def _summary(value: ReadOutput) -> str:
-    if isinstance(value, TextFile):
+    if isinstance(value, TextOutput):
         one, many = ("entry", "entries") if value.is_directory else ("line", "lines")
         return f"{value.num_lines} {one if value.num_lines == 1 else many}{', partial' if value.partial else ''}"
     if isinstance(value, ImageFile):

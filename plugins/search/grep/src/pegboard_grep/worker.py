@@ -63,7 +63,7 @@ class Engine:
         if job["file"]:
             yield job["file"], f"./{os.path.basename(job['file'])}"
             return
-        from pegboard_ignore import Rules, Scope, walk
+        from pegboard_ignore import IgnoreRules, Scope, walk
 
         scope = Scope.of(
             job["root"],
@@ -72,8 +72,8 @@ class Engine:
             hidden=job["hidden"],
             named=job["named"],
         )
-        globs = Rules.from_globs(job["globs"])
-        types = Rules.from_globs(globs_of(job["type"])) if job["type"] else None
+        globs = IgnoreRules.from_globs(job["globs"])
+        types = IgnoreRules.from_globs(globs_of(job["type"])) if job["type"] else None
         for folder in walk(scope):
             names = [name for name in folder.names if globs.keeps(folder.relative + name, name)]
             if types is not None:

@@ -65,7 +65,7 @@ def is_safe_assignment(name: str, value: Word | None) -> bool:
     return (name in SAFE_VARIABLES or name == "LANGUAGE") and SAFE_VALUE.fullmatch(value.text) is not None
 
 
-class Reading:
+class CommandReading:
     """A command as it was understood: its effects, and its spellings for rules."""
 
     __slots__ = ("also", "effects", "text")
@@ -79,7 +79,7 @@ class Reading:
         return Part(self.text, also, read_only=not self.effects.reason, exact=self.effects.exact)
 
 
-def read_command(words: list[Word], place: ShellState, depth: int = 0) -> Reading:
+def read_command(words: list[Word], place: ShellState, depth: int = 0) -> CommandReading:
     """Understand a simple command: a program and its words, without assignments and redirects."""
     effects = Effects(place)
     name = _program(words[0], words[1:], effects)
@@ -87,7 +87,7 @@ def read_command(words: list[Word], place: ShellState, depth: int = 0) -> Readin
     also = [plain, " ".join(plain.replace(UNKNOWN, " ").split())] if UNKNOWN in plain else [plain]
     if depth > DEEPEST:
         effects.refuse("Its commands are nested too deeply to check.")
-        return Reading(effects, text, also)
+        return CommandReading(effects, text, also)
     if name == "cd" and depth:
         # Only some wrappers change the directory of this shell, and what follows would be looked at in the wrong one.
         effects.refuse("A cd inside another command may lead elsewhere than it seems.")
@@ -104,7 +104,7 @@ def read_command(words: list[Word], place: ShellState, depth: int = 0) -> Readin
         also += [text, reading.text, *reading.also]
         if effects.strip:
             text = reading.text
-    return Reading(effects, text, [*also, *effects.also])
+    return CommandReading(effects, text, [*also, *effects.also])
 
 
 def _judge(name: str, words: list[Word], effects: Effects) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from pegboard_bash.second_reading import second_reading
 
 if TYPE_CHECKING:
-    from tree_sitter import FolderTree, Node, Parser
+    from tree_sitter import Node, Parser, Tree
 
 LONGEST = 10_000
 LONGEST_IN_DOUBT = 2_000
@@ -33,7 +33,7 @@ def syntax_tree(text: str) -> Node | None:
 
 
 @lru_cache(maxsize=16)
-def _tree(text: str) -> FolderTree | None:
+def _tree(text: str) -> Tree | None:
     if len(text) > LONGEST:
         return None
     second = second_reading(text)

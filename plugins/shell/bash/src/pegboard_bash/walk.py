@@ -13,7 +13,7 @@ from pegboard_bash.loops import Loops
 from pegboard_bash.marks import Marks
 from pegboard_bash.nodes import FLAT, TOKENS, UNKNOWN_WORDS, WORDS
 from pegboard_bash.redirects import Redirects
-from pegboard_bash.simple import SHELLS, Reading, absorb, is_safe_assignment, read_command
+from pegboard_bash.simple import SHELLS, CommandReading, absorb, is_safe_assignment, read_command
 from pegboard_bash.words import ARITHMETIC, Mark, Speller, Word
 
 if TYPE_CHECKING:
@@ -222,7 +222,7 @@ class Walk:
 
     def _backticks(self, node: Node) -> None:
         """The shell takes a backslash away between backticks before it reads the command there."""
-        reading = Reading(Effects(self.place), self._text(node), [])
+        reading = CommandReading(Effects(self.place), self._text(node), [])
         self._script(re.sub(r"\\([`$\\])", r"\1", self._text(node)[1:-1]), reading)
         absorb(self.effects, reading.effects)
         self.add(Part(reading.text, tuple(reading.also), exact=True))
@@ -297,7 +297,7 @@ class Walk:
         safe = plain and len(words) == 1 and is_safe_assignment(self._text(name), words[0])
         return self._text(name), safe, self._text(node)
 
-    def _finish(self, reading: Reading, assignments: list[tuple[str, bool, str]]) -> None:
+    def _finish(self, reading: CommandReading, assignments: list[tuple[str, bool, str]]) -> None:
         effects = reading.effects
         if assignments:
             written = " ".join(text for _, _, text in assignments)
@@ -314,7 +314,7 @@ class Walk:
         absorb(self.effects, effects)
         self.add(reading.part())
 
-    def _script(self, text: str, reading: Reading) -> None:
+    def _script(self, text: str, reading: CommandReading) -> None:
         if inner := self._walk_of(text):
             absorb(reading.effects, inner.effects)
             reading.also += [spelling for part in inner.parts.values() for spelling in (part.text, *part.also)]

@@ -1,4 +1,4 @@
-"""Start a process that can only read. Ask `available()`, take a place with `confinement_for()`, start it there, end it."""
+"""Start a process that can only read: ask `available()`, then `confinement_for()`; start it in there, then `end()` it."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ __all__ = [
     "ResourceLimits",
     "Started",
     "available",
+    "confinement_for",
     "limited",
-    "place_for",
     "tidy",
     "why_not",
 ]

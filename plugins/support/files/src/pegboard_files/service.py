@@ -31,7 +31,7 @@ SETTLED_NS = 2_000_000_000
 CHUNK = 1 << 20
 
 
-class _Shared:
+class _SharedFiles:
     """What all agents of a session have in common."""
 
     def __init__(self, state: Path | None) -> None:
@@ -48,9 +48,9 @@ class _Shared:
 class LocalFiles:
     """File state of one conversation on this machine."""
 
-    def __init__(self, state: str | os.PathLike[str] | None = None, *, shared: _Shared | None = None) -> None:
+    def __init__(self, state: str | os.PathLike[str] | None = None, *, shared: _SharedFiles | None = None) -> None:
         """Keep lock files, earlier contents and notes below `state`; without it, only threads are kept apart."""
-        self._shared = shared or _Shared(Path(state) if state is not None else None)
+        self._shared = shared or _SharedFiles(Path(state) if state is not None else None)
         self._known: dict[str, FileState] = {}
         self._views: dict[str, set[str]] | None = None
         """What is in the conversation; None without one: then nobody can be told that they have seen it already."""

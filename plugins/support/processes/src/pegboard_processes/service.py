@@ -55,7 +55,7 @@ class LocalProcesses:
         """
         self._env = dict(scrubbed(os.environ) if env is None else env)
         self._wrap, self._grace = wrap, grace
-        self._shared = _Shared(folder)
+        self._shared = _SharedProcesses(folder)
 
     def wrapped_by(self, wrap: Wrap) -> LocalProcesses:
         """The same service for another context: what is started here goes through `wrap`."""
@@ -200,7 +200,7 @@ class LocalProcesses:
             await leave(tasks, error)
 
 
-class _Shared:
+class _SharedProcesses:
     """What all views of one service share."""
 
     def __init__(self, folder: Path | None, *, sweeps: bool = False) -> None:
@@ -210,8 +210,8 @@ class _Shared:
         self._folder_note: Note | None = None
         self._process_note: Note | None = None
 
-    def apart(self, sweeps: bool) -> _Shared:
-        return _Shared(None if self._own else self._folder, sweeps=sweeps)
+    def apart(self, sweeps: bool) -> _SharedProcesses:
+        return _SharedProcesses(None if self._own else self._folder, sweeps=sweeps)
 
     def new_file(self, token: str) -> Path:
         if self._folder is None:
