@@ -8,8 +8,8 @@ from collections.abc import Callable
 from typing import Any
 
 from pegboard import Context, ResolvedPath, Tool, resolve_path
-from pegboard_rules.call_view import guards_of
 from pegboard_rules.grammar import Rule
+from pegboard_rules.match_call import guards_of
 from pegboard_rules.ruleset import RuleSet
 from pegboard_rules.tool_rules import ToolRules
 

@@ -1,4 +1,4 @@
-"""Start a process that can only read: ask `available()`, then `confinement_for()`; start it in there, then `end()` it."""
+"""Start a process that can only read: ask `available()`, then `confinement_for()`, start it in there and `end()` it."""
 
 from __future__ import annotations
 

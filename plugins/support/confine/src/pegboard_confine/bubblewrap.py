@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from functools import cache
 
 from pegboard_confine import seccomp
-from pegboard_confine.places import is_in
+from pegboard_confine.visible_paths import is_in
 
 PLACES = "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/run/current-system/sw/bin"
 FLAGS = (

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from queue import Empty, SimpleQueue
 
-from pegboard_confine import bubblewrap, landlock, places, seccomp
+from pegboard_confine import bubblewrap, landlock, seccomp, visible_paths
 from pegboard_confine.grants import Access, Grants
 from pegboard_confine.limits import ResourceLimits, Started, limited
 from pegboard_confine.spare import HelperError, SpareCommand
@@ -136,7 +136,7 @@ class Confinement:
 
         `enter` is called with its id before it does anything.
         """
-        env = {**env, **places.environment(self.folder)}
+        env = {**env, **visible_paths.environment(self.folder)}
         numbers = limits.as_numbers() if limits else []
         if self.kind == BUBBLEWRAP:
             return self._by_bubblewrap(argv, cwd, env, standard, enter, numbers)

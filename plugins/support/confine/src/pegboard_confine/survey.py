@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
-from pegboard_confine.places import is_in
+from pegboard_confine.visible_paths import is_in
 
 MOST_ENTRIES = 50_000
 """How many files are looked at for rules that hold at any depth."""
