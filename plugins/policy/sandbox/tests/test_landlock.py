@@ -82,7 +82,7 @@ def test_the_doctor_says_what_landlock_does_not_hold(locked):
     settings = locked.context(mechanism="landlock", **{"permissions.deny": ["Read(.env)"]}).settings
     assert mechanism.diagnose(settings)[1:] == [
         f"The sandbox uses Landlock. {landlock.LIMITS}",
-        "Rules that deny Read do not hold for what a command starts: Landlock cannot hide files.",
+        "Rules that deny Read do not apply to the programs that a command starts: Landlock cannot hide files.",
     ]
 
 

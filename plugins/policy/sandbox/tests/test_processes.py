@@ -140,7 +140,7 @@ async def test_a_missing_sandbox_may_be_accepted_in_the_settings(box, tree, with
 
 def test_the_doctor_names_what_is_missing(box, without_bubblewrap):
     found = mechanism.diagnose(box.context(mechanism="bubblewrap").settings)
-    assert found == [f"The sandbox is switched on, but bwrap is not installed. {mechanism.REMEDY}"]
+    assert found == [f"The sandbox is on, but bwrap is not installed. {mechanism.REMEDY}"]
     [fine] = mechanism.diagnose(Settings())
     assert fine.startswith("Switched off. Here bubblewrap cannot be used (bwrap is not installed), Landlock ")
 
@@ -149,7 +149,7 @@ def test_a_program_that_refuses_to_make_a_sandbox_is_named(tmp_path):
     program = tmp_path / "bwrap"
     program.write_text("#!/bin/sh\necho 'bwrap: setting up uid map: Permission denied' >&2\nexit 1\n")
     program.chmod(0o755)
-    assert bubblewrap.trouble(str(program)) == "bwrap is refused (bwrap: setting up uid map: Permission denied)"
+    assert bubblewrap.trouble(str(program)) == "bwrap is not permitted (bwrap: setting up uid map: Permission denied)"
 
 
 def test_nothing_is_wrapped_unless_it_is_switched_on(box):

@@ -125,7 +125,7 @@ def test_what_fails_because_of_it_offers_to_ask(sh_is_a_reader, bash, ctx, answe
     assert result.text.endswith(HELD)
     again = bash("sh -c 'touch made'", dangerouslyDisableSandbox=True)
     assert again.code == "permission_denied"
-    assert "It asks to run outside the confinement of commands that only read." in again.text
+    assert "It asks to run unconfined, unlike other commands that only read." in again.text
     assert not (ctx.cwd / "made").exists()
 
 

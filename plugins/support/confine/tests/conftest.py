@@ -29,7 +29,7 @@ class Ended:
 
 @dataclass
 class Room:
-    """Where commands are run: `inside` is the working directory, `outside` belongs to somebody else."""
+    """Where commands are run: `inside` is the working directory, `outside` belongs to another user."""
 
     inside: Path
     outside: Path

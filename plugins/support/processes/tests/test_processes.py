@@ -409,11 +409,11 @@ async def test_secrets_of_the_host_do_not_reach_a_process(tmp_path, sh, monkeypa
 @pytest.mark.parametrize(
     ("change", "message", "code"),
     [
-        ({"argv": ("no-such-program",)}, "no-such-program cannot be started: there is no such program.", "not_found"),
+        ({"argv": ("no-such-program",)}, "no-such-program cannot be started: the program was not found.", "not_found"),
         ({"cwd": Path("/no/such")}, "sh cannot be started in /no/such: there is no such folder.", "not_found"),
         ({"argv": ("/etc/passwd",)}, "/etc/passwd cannot be started: Permission denied.", "unsupported"),
         ({"argv": ("echo", "a\0b")}, "'echo' cannot be started: its arguments hold a character", "invalid_input"),
-        ({"argv": ()}, "There is nothing to start: the command is empty.", "invalid_input"),
+        ({"argv": ()}, "The command is empty, so there is nothing to start.", "invalid_input"),
         ({"argv": ("echo", "x" * 3_000_000)}, "echo cannot be started: Argument list too long.", "unsupported"),
     ],
 )

@@ -143,7 +143,7 @@ def _definition(path: Path, fields: dict[str, Any], lines: dict[str, int], body:
             raise wrong(name, f"must be text, got {value!r}.")
         odd = next((char for char in value or "" if category(char) in UNSEEN and char not in SEEN_AFTER_ALL), "")
         if odd:
-            raise wrong(name, f"holds the character U+{ord(odd):04X}, which is not allowed.")
+            raise wrong(name, f"contains the character U+{ord(odd):04X}, which is not allowed.")
         return (value or "").strip()
 
     name, description = text("name") or path.stem, text("description")

@@ -125,7 +125,7 @@ def _ambiguous(file: TextFile, view: str, match: Match, rules: MatchRules, place
     more = f" and {len(match.spans) - MOST_NAMED} more" if len(match.spans) > MOST_NAMED else ""
     reason = f"{place}That text is in {file.path} {len(match.spans)} times, at lines {', '.join(numbers)}{more}."
     changed = f" {file.path} has changed since it was read." if rules.has_changed else ""
-    remedy = "Give more of the text around it, or set replace_all."
+    remedy = "Include more of the surrounding text, or set replace_all."
     return ToolError(f"{reason}{changed} {remedy}", code="stale" if rules.has_changed else "ambiguous")
 
 

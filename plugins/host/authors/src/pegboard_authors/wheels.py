@@ -80,7 +80,7 @@ def _content(file: PackagePath, name: str) -> tuple[bytes, bool]:
     try:
         data = place.read_bytes()
     except OSError as error:
-        raise UsageError(f"{name} is not installed whole: {place}: {error.strerror}. Install it again.") from None
+        raise UsageError(f"{name} is not completely installed: {place}: {error.strerror}. Install it again.") from None
     if file.hash and f"{file.hash.mode}={file.hash.value}" != digest(data):
         raise UsageError(f"{name} was changed after it was installed: {place}. Install it again.")
     if file.parts[0] == ".." and data.startswith(b"#!") and b"python" in data.split(b"\n", 1)[0]:

@@ -39,7 +39,7 @@ class Typed:
         """The next line that a person types; raises `LeftError` when it is no longer wanted."""
         while True:
             typed = select.select([sys.stdin], [], [], PAUSE)[0]
-            with self._deciding:  # A line that came after `leave` belongs to somebody else.
+            with self._deciding:  # A line that came after `leave` belongs to another user.
                 if self._left:
                     raise LeftError
                 if typed:

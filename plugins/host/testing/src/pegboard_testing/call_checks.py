@@ -28,12 +28,14 @@ def answers(subject: ToolUnderTest) -> None:
     """Every accepted input is answered, by a result or by an error message; never by a bug."""
     for ran in subject.runs:
         if not ran.result.content:
-            raise BrokenPromiseError(f"{ran.given!r} is answered by nothing at all.")
+            raise BrokenPromiseError(f"{ran.given!r} got no result.")
         if ran.result.code == "internal" and "because of a bug" in ran.result.text:
-            raise BrokenPromiseError(f"{ran.given!r} ends in a bug: {ran.result.text}")
+            raise BrokenPromiseError(f"{ran.given!r} failed because of a bug: {ran.result.text}")
     if all(ran.result.is_error for ran in subject.runs):  # Then the promises about results were checked on nothing.
         first = subject.runs[0].result
-        raise BrokenPromiseError(f"No call succeeded; give examples of calls that do. The first was told: {first.text}")
+        raise BrokenPromiseError(
+            f"No call succeeded. Add examples of calls that do. The result of the first was: {first.text}"
+        )
 
 
 def output(subject: ToolUnderTest) -> None:
@@ -54,8 +56,8 @@ def size(subject: ToolUnderTest) -> None:
     for ran in subject.runs:
         length = text_size(ran.result.content)
         if length > most:
-            whose = "its limit" if limit is not None else "what one turn may take; set max_result_chars, or cut it"
-            raise BrokenPromiseError(f"{ran.given!r} gives {length} characters. That is beyond {most}, {whose}.")
+            whose = "its limit" if limit is not None else "the limit of a turn; set max_result_chars, or cut the result"
+            raise BrokenPromiseError(f"{ran.given!r} gives {length} characters. That is more than {most}, {whose}.")
 
 
 def input_kept(subject: ToolUnderTest) -> None:
@@ -101,7 +103,7 @@ def event_loop(subject: ToolUnderTest) -> None:
         if stall > STALL:
             ms = round(stall * 1000)
             raise BrokenPromiseError(
-                f"{ran.given!r} holds the event loop for {ms} ms. Write a def, or await in a thread."
+                f"{ran.given!r} blocks the event loop for {ms} ms. Write a plain function, or do the work in a thread."
             )
 
 
@@ -112,7 +114,7 @@ def cancellation(subject: ToolUnderTest) -> None:
     for ran in _slowest(subject):
         took = _timed(_cancel, subject.case, ran.example)
         if took > IN_TIME:
-            raise BrokenPromiseError(f"{ran.given!r} is answered {_seconds(took)} after it was cancelled. {ADVICE}")
+            raise BrokenPromiseError(f"{ran.given!r} ended {_seconds(took)} after it was cancelled. {ADVICE}")
 
 
 def timeout(subject: ToolUnderTest) -> None:
@@ -123,7 +125,7 @@ def timeout(subject: ToolUnderTest) -> None:
             raise BrokenPromiseError(f"{ran.given!r} takes {_seconds(took)} under a limit of {SHORT} s. {ADVICE}")
 
 
-ADVICE = f"Let the cancellation pass, and clean up within {IN_TIME:g} s."
+ADVICE = f"Do not catch the cancellation, and clean up within {IN_TIME:g} s."
 
 
 def _slowest(subject: ToolUnderTest) -> list[WatchedCall]:

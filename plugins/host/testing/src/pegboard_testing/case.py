@@ -65,8 +65,8 @@ class ToolUnderTest:
         chosen: list[Example] = [*self.examples, *within(PATIENCE, self._harmless)]
         if not chosen:
             raise BrokenPromiseError(
-                f"{self.tool.name} was not run: its facts say that it reaches outside or is destructive, or nothing "
-                f"that it takes could be invented. Give inputs that are harmless in a temporary folder: "
+                f"{self.tool.name} was not run: its facts say that it is open-world or destructive, or no valid "
+                f"input could be generated. Add inputs that are harmless in a temporary folder: "
                 f"assert_contract(tool, examples=[...]), or the hook pytest_pegboard_examples in conftest.py."
             )
         try:
@@ -77,7 +77,7 @@ class ToolUnderTest:
             ) from None
         except Exception as error:
             raise BrokenPromiseError(
-                f"{self.tool.name} broke the kit's own run: {type(error).__name__}: {error}"
+                f"{self.tool.name} made the test kit fail: {type(error).__name__}: {error}"
             ) from error
 
     async def _harmless(self) -> list[dict[str, Any]]:

@@ -61,7 +61,7 @@ def tools_of(dist: str) -> Iterator[Tool[Any, Any]]:
     """The tools that an installed distribution brings."""
     mine = [plugin for plugin in _plugins() if normalise(plugin["dist"]) == normalise(dist)]
     if not mine:
-        raise pytest.UsageError(f"{dist} is not installed or brings no plugin. Install it: pip install -e .")
+        raise pytest.UsageError(f"{dist} is not installed or contains no plugin. Install it with pip install -e .")
     for plugin in mine:
         try:
             yield from load_plugin(plugin).tools
@@ -78,7 +78,10 @@ def _project(root: Path) -> str:
     try:
         name = tomllib.loads((root / "pyproject.toml").read_text("utf-8"))["project"]["name"]
     except (OSError, KeyError, tomllib.TOMLDecodeError):
-        reason = f"{root} has no pyproject.toml with a project name. Say whose tools: --pegboard-contract=DISTRIBUTION."
+        reason = (
+            f"{root} has no pyproject.toml with a project name. Name the distribution: "
+            "--pegboard-contract=DISTRIBUTION."
+        )
         raise pytest.UsageError(reason) from None
     return str(name)
 

@@ -64,7 +64,9 @@ def check(subject: ToolUnderTest, name: str) -> Broken | None:
     except BrokenPromiseError as error:
         return Broken(subject.tool.name, name, str(error))
     except TookTooLongError:
-        return Broken(subject.tool.name, name, f"It could not be seen in {PATIENCE:g} s: the tool does not end.")
+        return Broken(
+            subject.tool.name, name, f"It could not be checked within {PATIENCE:g} s because the tool does not finish."
+        )
     return None
 
 
@@ -81,10 +83,10 @@ def broken_promises(
 def _require_a_tool(given: object) -> None:
     if isinstance(given, Tool):
         return
-    remedy = "Give what @tool made, or an instance."
+    remedy = "Pass what @tool returned, or an instance."
     if isinstance(given, type) and issubclass(given, Tool):
-        remedy = f"Give an instance: {given.__name__}()."
-    raise TypeError(f"The contract is about a tool, not about {given!r}. {remedy}")
+        remedy = f"Pass an instance: {given.__name__}()."
+    raise TypeError(f"The contract applies to a tool, not to {given!r}. {remedy}")
 
 
 def assert_contract(

@@ -56,9 +56,17 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="DISTRIBUTION",
         help="check every promise of every tool of the plugin under test, or of this distribution (use =)",
     )
-    group.addoption("--pegboard-contract-report", metavar="FILE", help="only that, with the findings as JSON in FILE")
+    group.addoption(
+        "--pegboard-contract-report",
+        metavar="FILE",
+        help="only check the contract, and write the findings to FILE as JSON",
+    )
     group.addoption("--pegboard-record", metavar="FILE", help="record what tools return in tests that use `board`")
-    group.addoption("--pegboard-replay", metavar="FILE", help="play tools from a recording; a miss is an error")
+    group.addoption(
+        "--pegboard-replay",
+        metavar="FILE",
+        help="answer tool calls from a recording; a call that is not in it is an error",
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -66,9 +74,9 @@ def pytest_configure(config: pytest.Config) -> None:
     record: str = config.getoption("--pegboard-record") or ""
     replay: str = config.getoption("--pegboard-replay") or ""
     if record and replay:
-        raise pytest.UsageError("--pegboard-record and --pegboard-replay exclude each other.")
+        raise pytest.UsageError("--pegboard-record and --pegboard-replay cannot be used together.")
     if record and (config.getoption("numprocesses", None) or hasattr(config, "workerinput")):
-        raise pytest.UsageError("--pegboard-record needs one process. Leave out -n.")
+        raise pytest.UsageError("--pegboard-record needs a single process. Run pytest without -n.")
     if record or replay:
         from pegboard_testing.tapes import Tape
 

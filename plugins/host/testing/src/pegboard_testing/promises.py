@@ -32,25 +32,32 @@ def schema(subject: ToolUnderTest) -> None:
     """Input that fits the schema is accepted, and accepted input can be serialized and read again."""
     tool = subject.tool
     if json.loads(tool.definition_bytes) != tool.definition or canonical(tool.definition) != tool.definition_bytes:
-        raise BrokenPromiseError("The definition does not survive being written as JSON and read again.")
+        raise BrokenPromiseError("The definition changes when it is written as JSON and read back.")
     for given in subject.given:
         _take(subject, given)
     if not subject.accepted:
-        raise BrokenPromiseError(f"{_why_refused(subject)} Make the schema say what the input takes, or give examples.")
+        raise BrokenPromiseError(
+            f"{_why_refused(subject)} Make the schema match what the input accepts, or add examples."
+        )
     for given, args in subject.accepted:
         again = args.model_dump(mode="json", by_alias=True, exclude_unset=True)
         if _secret_fields(subject):
             continue  # A secret is written down as stars on purpose.
         if _take(subject, again) != args:
-            raise BrokenPromiseError(f"{given!r} is taken, written down as {again!r}, and then read as something else.")
+            raise BrokenPromiseError(
+                f"{given!r} is accepted and written as {again!r}, but read back as something else."
+            )
 
 
 def _why_refused(subject: ToolUnderTest) -> str:
     try:
         _take(subject, subject.inputs[0])
     except BrokenPromiseError as error:
-        return f"None of {len(subject.inputs)} inputs made from the schema is taken; the first: {error}"
-    return f"validate_input refuses all {len(subject.inputs)} inputs made from the schema."
+        return (
+            f"None of {len(subject.inputs)} inputs generated from the schema is accepted. "
+            f"The error of the first: {error}"
+        )
+    return f"validate_input refuses all {len(subject.inputs)} inputs generated from the schema."
 
 
 def _take(subject: ToolUnderTest, given: dict[str, Any]) -> object:
@@ -67,9 +74,7 @@ def stable(subject: ToolUnderTest) -> None:
     except LookupError as error:
         raise BrokenPromiseError(f"The definition cannot be compared: {error}") from None
     if any(other != subject.tool.definition_bytes for other in others):
-        raise BrokenPromiseError(
-            "The definition differs between processes. Look for sets, times and ids in what it says."
-        )
+        raise BrokenPromiseError("The definition differs between processes. Look for sets, times and ids in it.")
 
 
 def unknown_key(subject: ToolUnderTest) -> None:
@@ -80,8 +85,8 @@ def unknown_key(subject: ToolUnderTest) -> None:
         except ToolError as error:
             if "no_such_key" in str(error):
                 continue
-            raise BrokenPromiseError(f"An unknown key is refused without being named: {error}") from None
-        raise BrokenPromiseError("An unknown key is ignored in silence. Leave extra='forbid' as Input has it.")
+            raise BrokenPromiseError(f"An unknown key is refused, but the message does not name it: {error}") from None
+        raise BrokenPromiseError("An unknown key is silently ignored. Keep extra='forbid', the default of Input.")
 
 
 def wrong_type(subject: ToolUnderTest) -> None:
@@ -95,12 +100,14 @@ def wrong_type(subject: ToolUnderTest) -> None:
             except ToolError as error:
                 if name in str(error):
                     continue
-                raise BrokenPromiseError(f"{name}={value!r} is refused without naming {name}: {error}") from None
+                raise BrokenPromiseError(
+                    f"{name}={value!r} is refused, but the message does not name {name}: {error}"
+                ) from None
             except Exception as error:
                 raise BrokenPromiseError(
-                    f"{name}={value!r} is not refused but crashes: {type(error).__name__}."
+                    f"{name}={value!r} crashes instead of being refused: {type(error).__name__}."
                 ) from None
-            raise BrokenPromiseError(f"{name}={value!r} is taken, although the schema says {json.dumps(inner)}.")
+            raise BrokenPromiseError(f"{name}={value!r} is accepted, although the schema says {json.dumps(inner)}.")
 
 
 def null(subject: ToolUnderTest) -> None:
@@ -115,17 +122,17 @@ def null(subject: ToolUnderTest) -> None:
                 taken = validate(tool.name, tool.input, {**without, name: None})[0]
             except ToolError as error:
                 if name not in required and _takes(subject, without):
-                    raise BrokenPromiseError(f"{name} may be left out, but null is refused: {error}") from None
+                    raise BrokenPromiseError(f"{name} is optional, but null is refused: {error}") from None
                 continue
             except Exception as error:
                 raise BrokenPromiseError(f"{name}=null crashes: {type(error).__name__}: {error}") from None
             if name in required:
                 raise BrokenPromiseError(
-                    f"The schema requires {name}, but null is taken. Give it a default, or no None."
+                    f"The schema requires {name}, but null is accepted. Give the field a default, or do not allow None."
                 )
             if _takes(subject, without) and taken != validate(tool.name, tool.input, without)[0]:
                 raise BrokenPromiseError(
-                    f"{name}=null is read differently from leaving {name} out. Input was {args!r}."
+                    f"{name}=null has a different effect from leaving {name} out. The input was {args!r}."
                 )
 
 
@@ -153,7 +160,9 @@ def secrets(subject: ToolUnderTest) -> None:
     shown = f"{tool!r} {vars(tool)!r} {tool.definition_bytes.decode()}"
     for variable, value in os.environ.items():
         if SECRET.search(variable) and len(value) >= 8 and value in shown:
-            raise BrokenPromiseError(f"The tool holds and shows the value of {variable}. Read it when it is needed.")
+            raise BrokenPromiseError(
+                f"The tool stores and shows the value of {variable}. Read the variable when it is needed."
+            )
 
 
 def _secret_fields(subject: ToolUnderTest) -> list[str]:
@@ -172,17 +181,17 @@ async def _facts(subject: ToolUnderTest) -> None:
         for given, args in subject.accepted:
             first, second = [await _ask(subject, given, args, place) for _ in range(2)]
             if first != second:
-                raise BrokenPromiseError(f"facts answers {given!r} differently the second time.")
+                raise BrokenPromiseError(f"facts returns something else for {given!r} the second time.")
             if isinstance(first, str):
                 refusal = refusal or first
                 continue
             told += 1
             if first.destructive and first.read_only:
-                raise BrokenPromiseError(f"facts says of {given!r} that it is read-only and destructive at once.")
+                raise BrokenPromiseError(f"facts declares {given!r} both read-only and destructive.")
         if touched := changed(before, snapshot(place.folder)):
-            raise BrokenPromiseError(f"facts changed {', '.join(touched)}. It must only say what a call would do.")
+            raise BrokenPromiseError(f"facts changed {', '.join(touched)}. It must only describe what a call would do.")
     if refusal and not told:
-        raise BrokenPromiseError(f"facts refuses every input; the first with: {refusal}")
+        raise BrokenPromiseError(f"facts refuses every input. The first error: {refusal}")
 
 
 async def _ask(subject: ToolUnderTest, given: dict[str, Any], args: Input, place: Stand) -> Facts | str:

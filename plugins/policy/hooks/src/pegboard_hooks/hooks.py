@@ -97,7 +97,7 @@ async def _request(names: tuple[str, ...], question: Question, ctx: Context) -> 
     subject = HookedCall(question.tool, question.args) if question.tool and question.args else None
     answer = verdicts.request(await fire("PermissionRequest", names, about, ctx, subject))
     if answer and isinstance(answer.decision, Allow) and question.decision.layer in SAFETY:
-        reason = f"{answer.decision.reason} This does not count here: a person must decide."
+        reason = f"{answer.decision.reason} This has no effect here: a person must decide."
         ctx.report(reason, hook=answer.decision.rule)
         return None
     return answer

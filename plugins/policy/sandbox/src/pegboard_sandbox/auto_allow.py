@@ -9,7 +9,7 @@ from pegboard_sandbox.excluded_commands import is_excluded_command
 from pegboard_sandbox.mechanism import choose
 from pegboard_sandbox.policy import Policy
 
-REASON = "It runs in the sandbox: it can change only the working directories, and reaches only hosts that are listed."
+REASON = "It runs in the sandbox: it can change only the working directories and reach only listed hosts."
 
 
 @hookimpl

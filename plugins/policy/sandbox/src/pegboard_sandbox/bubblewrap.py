@@ -74,8 +74,8 @@ def command(
         words += empty(path)
     if len(words) > MOST_WORDS:
         raise ToolError(
-            "The sandbox cannot hold so many working directories and protected paths: bubblewrap takes "
-            f"{MOST_WORDS} words, and this needs {len(words)}. Nothing was started. Name fewer directories."
+            "There are too many working directories and protected paths for the sandbox: bubblewrap takes "
+            f"{MOST_WORDS} words, and this needs {len(words)}. Nothing was started. Use fewer directories."
         )
     return (*words, "--chdir", cwd, "--")
 
@@ -102,7 +102,7 @@ def trouble(program: str | None) -> str:
     except (OSError, subprocess.TimeoutExpired) as error:
         return f"bwrap does not run ({error})"
     said = done.stderr.decode("utf-8", "replace").strip().splitlines()
-    return "" if done.returncode == 0 else f"bwrap is refused ({said[-1] if said else done.returncode})"
+    return "" if done.returncode == 0 else f"bwrap is not permitted ({said[-1] if said else done.returncode})"
 
 
 @cache

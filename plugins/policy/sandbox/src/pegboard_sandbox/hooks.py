@@ -62,7 +62,7 @@ def wrap_process(spec: ProcessSpec, ctx: Context) -> ProcessSpec | None:
     try:
         return wrap(replace(spec, env=env), policy, place)
     except OSError as error:
-        sentence = f"The sandbox cannot be made: {error.strerror} ({error.filename}). Nothing was started."
+        sentence = f"The sandbox cannot be set up: {error.strerror} ({error.filename}). Nothing was started."
         raise ToolError(sentence, code="unsupported") from error
 
 

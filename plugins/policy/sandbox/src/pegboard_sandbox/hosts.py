@@ -35,11 +35,13 @@ class Allowed:
         by_name = any(name == ascii_host(listed) for listed, _ in self._entries)
         literal = _literal(name)
         if literal and self._denied and not by_name:
-            raise HostRefusedError(f"{host} could be a host in sandbox.network.deniedDomains. List it by its number.")
+            raise HostRefusedError(
+                f"{host} could be a host in sandbox.network.deniedDomains. List it by its IP address."
+            )
         found = [literal] if literal else _resolved(name, port)
         good = [address for address in found if is_public(address) or (by_name and _may_be_listed(address, literal))]
         if not good:
-            raise HostRefusedError(f"{host} leads to a private address. List it by its full name to allow that.")
+            raise HostRefusedError(f"{host} resolves to a private address. To allow that, list it by its full name.")
         return good
 
 
@@ -66,7 +68,7 @@ def _plain(host: str) -> str:
     name = ascii_host(host.strip("[]").lower().removesuffix("."))
     # The resolver reads 0x7f.1 and 2130706433 as addresses; a list of names cannot mean those.
     if not name or (_literal(name) is None and not name.rpartition(".")[2][:1].isalpha()):
-        raise HostRefusedError(f"{host} is not the name of a host.")
+        raise HostRefusedError(f"{host} is not a host name.")
     return name
 
 

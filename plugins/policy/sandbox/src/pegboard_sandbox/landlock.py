@@ -23,8 +23,9 @@ from pegboard_sandbox.roots import is_in, is_scratch
 
 DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty")
 LIMITS = (
-    "It holds less: it hides no files, processes or sockets, leaves UDP open, and lets nothing be made at the top of a "
-    "working directory. Install bubblewrap for the whole."
+    "It is weaker: it hides no files, processes or sockets, leaves UDP open, "
+    "and lets nothing be created at the top of a "
+    "working directory. Install bubblewrap for full protection."
 )
 
 
@@ -78,4 +79,4 @@ def _grant_inside(folder: str, held: set[str], folders: list[str], files: list[s
             else:
                 folders.append(entry.path)
     if len(folders) + len(files) > 10_000:
-        raise ToolError(f"{folder} has too many entries for a sandbox of Landlock. Install bubblewrap.")
+        raise ToolError(f"{folder} has too many entries for a Landlock sandbox. Install bubblewrap.")

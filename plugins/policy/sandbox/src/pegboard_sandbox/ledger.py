@@ -77,7 +77,7 @@ class Ledger:
         place.mkdir(mode=0o700, parents=True, exist_ok=True)
         found = place.lstat()
         if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid():
-            raise PermissionError(f"{place} belongs to somebody else.")
+            raise PermissionError(f"{place} belongs to another user.")
         return cls(place)
 
     @property
@@ -187,7 +187,7 @@ def remove(host: DeadHost, names: list[str]) -> None:
     for folder in map(Path, names):
         while any(_is_locked(note) for note in folder.glob(f"{host.id}-*.json")):  # its sandbox ends with it, soon
             if time.monotonic() > deadline:
-                raise TimeoutError(f"a sandbox of the dead host {host.id} is still there")
+                raise TimeoutError(f"a sandbox of the dead host {host.id} still exists")
             time.sleep(0.01)
         Ledger(folder).sweep()
 

@@ -67,7 +67,7 @@ class Held:
         if stat.S_ISLNK(found.st_mode):
             raise ToolError(
                 f"The sandbox cannot protect {path}, because it is a symbolic link. Nothing was started. "
-                "Replace the link by what it points to, or switch the sandbox off."
+                "Replace the link with its target, or switch the sandbox off."
             )
         is_empty = stat.S_ISDIR(found.st_mode) and _is_empty(path, found)
         (self.empty if is_empty else self.there).append(path)

@@ -20,7 +20,7 @@ def writable_roots(wanted: Iterable[str], within: Sequence[str] = ()) -> list[st
     spelled = list(dict.fromkeys(map(os.path.abspath, wanted)))
     real = {path: os.path.realpath(path) for path in {*spelled, *map(os.path.abspath, within)}}
     if "/" in (real[path] for path in spelled):
-        raise ToolError("The sandbox cannot make / writable. Nothing was started. Work in a folder of its own.")
+        raise ToolError("The sandbox cannot make / writable. Nothing was started. Work in a subfolder.")
     sound = [path for path in spelled if stays_inside(path, real)]
     found = dict.fromkeys(real[path] for path in sound)
     return [

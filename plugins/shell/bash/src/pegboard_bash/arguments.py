@@ -70,7 +70,7 @@ def _problem_of_pattern(program: Program, word: Word, effects: Effects, *, ended
     signs = ("-", "+") if program.grammar.plus else ("-",)
     options = [name for name in found if name.startswith(signs)]
     if options:
-        return f"{word.source} matches {options[0]!r}, which {effects.program} takes for an option. Write ./ before it."
+        return f"{word.source} matches {options[0]!r}, which {effects.program} takes as an option. Write ./ before it."
     return ""
 
 
@@ -192,7 +192,7 @@ def _match(program: Program, words: list[Word], effects: Effects) -> None:
         if value is None:
             continue
         if value.glob:
-            effects.refuse(f"{value.source} may become several words, of which {option} takes the first.")
+            effects.refuse(f"{value.source} may expand to several words, and {option} takes only the first.")
         _value(kind, value, effects)
     if program.only_with and not given.has(program.only_with):
         effects.refuse(f"{effects.program} only reads with {program.only_with.split()[0]} or a similar option.")
@@ -220,9 +220,11 @@ def _operands(program: Program, operands: list[Word], effects: Effects) -> None:
             effects.strip = program.wrapper == "strip"
             return
         if word.glob and position < len(grammar.operands):
-            effects.refuse(f"{word.source} may become several words, and {effects.program} reads them by position.")
+            effects.refuse(
+                f"{word.source} may expand to several words, and their positions matter to {effects.program}."
+            )
         if not kind:
-            effects.refuse(f"{_shown(word)} is one argument too many for {effects.program} to only read.")
+            effects.refuse(f"{_shown(word)} is an extra argument, with which {effects.program} may change something.")
         elif kind != "text":
             touched = True
             _value(kind, word, effects)

@@ -82,7 +82,9 @@ class Bash(Tool[BashInput, BashOutput]):
         from pegboard_bash.refusals import why_interactive
 
         if "\0" in args.command:
-            return "The command holds a NUL character, which no program can be given. Write it as \\0 in printf."
+            return (
+                "The command contains a NUL character, which cannot be passed to a program. Write it as \\0 in printf."
+            )
         return why_interactive(args.command)
 
     def facts(self, args: BashInput, ctx: Context, /) -> Facts | Awaitable[Facts]:

@@ -14,7 +14,7 @@ from pegboard_bash.lexer import Doubt
 from pegboard_bash.syntax import Parser
 from pegboard_bash.word_builder import Shape
 
-UNSURE = "bash itself does not read it as it seems"
+UNSURE = "bash parses it differently"
 
 
 @lru_cache(maxsize=256)

@@ -42,7 +42,7 @@ NEED_PROCESSES = frozenset(
 """Programs that read /proc: it cannot be granted in parts, and shows the command lines of all processes."""
 
 HELD = (
-    "It ran confined, as every command that runs without a question: it could read only the working directories and "
+    "It ran confined, like every command that runs without approval: it could read only the working directories and "
     "what is installed, write nothing and reach no network. If that made it fail, run it again with "
     "dangerouslyDisableSandbox: true. The user will be asked."
 )
@@ -71,7 +71,7 @@ def held_to_reading(facts: Facts, understood: Understanding, leaves: bool, tool:
     if not (facts.read_only and found):
         return facts
     if leaves:
-        return _asking(facts, "It asks to run outside the confinement of commands that only read.")
+        return _asking(facts, "It asks to run unconfined, unlike other commands that only read.")
     wanted = wanted_by(facts, understood, tool, ctx)
     problem = wanted if isinstance(wanted, str) else why_not(wanted, found.kind)
     if problem:
@@ -238,6 +238,6 @@ def diagnosis(settings: Settings) -> list[str]:
     if found:
         why = f" Landlock is not used: {found.why}." if found.why else ""
         return [Fine(f"Commands that run because they only read are confined by {found.name}.{why}")]
-    meaning = "Only plain commands run without a question then."
+    meaning = "Until then, only plain commands run without approval."
     remedy = "Use a kernel with Landlock (6.2 or later), or install bubblewrap."
     return [f"Commands that run because they only read are not confined: {found.why}. {meaning} {remedy}"]

@@ -115,7 +115,7 @@ def start_of(workdir: Path | None, ctx: Context) -> tuple[Path, str]:
     if ctx.cwd.is_dir():
         return ctx.cwd, ""
     if ctx.agent.depth:  # where the session began may be exactly where this agent must not work
-        raise ToolError(f"The working directory {ctx.cwd} no longer exists. Report this.", code="not_found")
+        raise ToolError(f"The working directory {ctx.cwd} no longer exists. Tell the user.", code="not_found")
     began = Path(ctx.settings.cwd)
     return began, f"The working directory {ctx.cwd} no longer exists. The command ran in {began}."
 

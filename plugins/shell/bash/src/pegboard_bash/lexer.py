@@ -96,7 +96,7 @@ class Lexer:
             into.add_hole(text[at : at + 2])
         else:
             if sign == "(":
-                raise Doubt("a parenthesis stands in a word")
+                raise Doubt("there is a parenthesis in a word")
             return False
         return True
 
@@ -110,9 +110,9 @@ class Lexer:
 
     def _escape(self, into: WordBuilder) -> None:
         if self.at + 1 >= self.end:
-            raise Doubt("a backslash ends it")
+            raise Doubt("it ends with a backslash")
         if self.text.startswith(JOINED, self.at):
-            raise Doubt("a line break stands in the middle of a word")
+            raise Doubt("there is a line break in the middle of a word")
         into.add(self.text[self.at + 1], quoted=True)
         self.at += 2
 
@@ -146,7 +146,7 @@ class Lexer:
 
     def _escape_in_quotes(self, into: WordBuilder, closing: str) -> None:
         if self.at + 1 >= self.end:
-            raise Doubt("a backslash ends it")
+            raise Doubt("it ends with a backslash")
         follows = self.text[self.at + 1]
         if follows != "\n":
             special = follows in "$`\\" or follows == closing
@@ -155,7 +155,7 @@ class Lexer:
 
     def _keep_lines(self, start: int, stop: int) -> None:
         if self.holding and "\n" in self.text[start:stop]:
-            raise Doubt("a word goes over the line of a here-document")
+            raise Doubt("a word continues past the line of a here-document")
 
     # Expansions
 
@@ -204,7 +204,7 @@ class Lexer:
 
     def _no_join(self, at: int) -> None:
         if self.text.startswith(JOINED, at):
-            raise Doubt("a line break stands behind a dollar sign")
+            raise Doubt("a line break follows a dollar sign")
 
     def _nested(self, closing: str) -> None:
         self.depth += 1
@@ -233,7 +233,7 @@ class Lexer:
         """`${name…}` with an operator: only its end is of interest, and the commands in it."""
         found = PARAMETER.match(self.text, self.at, self.end)
         if not found:
-            raise Doubt("an expansion is not known")
+            raise Doubt("it has an unknown expansion")
         self.depth += 1
         if self.depth > DEEPEST:
             raise Doubt("it is nested too deeply")
@@ -246,7 +246,7 @@ class Lexer:
                 self.depth -= 1
                 return
             if sign in "'<>(" or (sign == '"' and quoted) or self.text.startswith(JOINED, self.at):
-                raise Doubt("an expansion holds quotes or signs that are read in more than one way")
+                raise Doubt("an expansion contains quotes or characters that can be parsed in more than one way")
             if sign in "$`":
                 self._expansion(ignored, quoted=quoted)
             elif sign == '"':

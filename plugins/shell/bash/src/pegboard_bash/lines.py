@@ -40,7 +40,7 @@ class LineLexer(Lexer):
                 self.at += 1
             elif text.startswith(JOINED, self.at):
                 if self.at and text[self.at - 1] not in " \t\n":
-                    raise Doubt("a line break stands in the middle of something")
+                    raise Doubt("there is an unexpected line break")
                 self.at += 2
             elif text[self.at] == "#":
                 stop = text.find("\n", self.at, self.end)
@@ -69,7 +69,7 @@ class LineLexer(Lexer):
         """Step over a sign or keyword and remember it."""
         self.marks.add((self.at, text))
         if len(self.marks) > MOST:
-            raise Doubt("it is made of too many pieces")
+            raise Doubt("it has too many parts")
         self.at += len(text)
 
     # Redirects
@@ -83,13 +83,13 @@ class LineLexer(Lexer):
     def redirect(self, given: list[str]) -> bool:
         """A redirect, if one comes next. What it gives as input is added to `given`."""
         if ODD_REDIRECT.match(self.text, self.at, self.end):
-            raise Doubt("a redirect is not known")
+            raise Doubt("it has an unknown redirect")
         found = REDIRECT.match(self.text, self.at, self.end)
         if not found:
             return False
         start, self.at = self.at, found.end()
         if self.sees(JOINED):
-            raise Doubt("a line break stands in a redirect")
+            raise Doubt("there is a line break in a redirect")
         if found[2].endswith("&-"):
             self.marks.add(("redirect", start, found[2]))
             return True
@@ -111,7 +111,7 @@ class LineLexer(Lexer):
     def _document(self, start: int, operator: str, token: Token, given: list[str]) -> None:
         text = token.spelling.text if token.spelling else token.source
         if (token.spelling and not token.spelling.known) or "\n" in text or "$" in token.source:
-            raise Doubt("the end of a here-document is not known")
+            raise Doubt("a here-document has no clear end")
         quoted = text != token.source or any(sign in token.source for sign in "'\"\\")
         self.waiting.append(HereDocument(start, text, quoted, operator == "<<-", given))
         self.holding = True
@@ -134,7 +134,7 @@ class LineLexer(Lexer):
     def _expanded(self, begin: int, end: int) -> None:
         """An unquoted body: expansions in it are run."""
         if JOINED in self.text[begin:end]:
-            raise Doubt("a line of a here-document goes on in the next")
+            raise Doubt("a line of a here-document continues on the next")
         kept, self.at, self.end = (self.at, self.end), begin, end
         waiting, self.waiting, self.holding = self.waiting, [], False
         self.quoted_text(WordBuilder(), "")

@@ -133,7 +133,7 @@ class Redirects:
                 self.walk.nested(child)
                 extra += speller.words(child)
             elif child.type == "&":
-                self.walk.refuse_whole(node, "A part of it continues in the background.")
+                self.walk.refuse_whole(node, "Part of it continues in the background.")
             elif not child.is_named:
                 self.walk.record.token(child)
         return extra

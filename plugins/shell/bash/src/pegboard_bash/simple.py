@@ -86,11 +86,11 @@ def read_command(words: list[Word], place: ShellState, depth: int = 0) -> Comman
     text, plain = spelled(words), " ".join(word.text for word in words)
     also = [plain, " ".join(plain.replace(UNKNOWN, " ").split())] if UNKNOWN in plain else [plain]
     if depth > DEEPEST:
-        effects.refuse("Its commands are nested too deeply to check.")
+        effects.refuse("Its commands are too deeply nested to check.")
         return CommandReading(effects, text, also)
     if name == "cd" and depth:
         # Only some wrappers change the directory of this shell, and what follows would be looked at in the wrong one.
-        effects.refuse("A cd inside another command may lead elsewhere than it seems.")
+        effects.refuse("A cd inside another command may lead somewhere unexpected.")
     if name:
         effects.program = name
         _judge(name, words[1:], effects)

@@ -141,7 +141,7 @@ def _first_reading(walk: Walk, command: str) -> None:
     root = syntax_tree(command)
     if root is None:
         walk.exhausted = True
-        walk.effects.refuse("It is made of too many pieces to follow.")
+        walk.effects.refuse("It has too many parts to follow.")
     else:
         try:
             walk.statement(root)
@@ -150,10 +150,10 @@ def _first_reading(walk: Walk, command: str) -> None:
             walk.effects.refuse("It is nested too deeply to follow.")
     if JOINED.search(command):
         # bash joins what stands on both sides of such a line break; the grammar takes it for a space.
-        walk.effects.refuse("A line break in the middle of a word hides what it says.")
+        walk.effects.refuse("A line break in the middle of a word may hide what the word is.")
         _add_joined(walk, command, walk.depth)
     if root is not None and root.has_error:
-        walk.effects.refuse("It cannot be read as a bash command with certainty.")
+        walk.effects.refuse("It cannot be parsed reliably as a bash command.")
     if root is None or root.has_error or walk.exhausted:
         walk.add(_whole(command))
 

@@ -47,7 +47,7 @@ class Walk:
         self._seen += 1
         if self._nesting > DEEPEST or self._seen > MOST_STATEMENTS:
             self.exhausted = True
-            self.effects.refuse("It is made of too many commands to follow.")
+            self.effects.refuse("It has too many commands to follow.")
         else:
             visit = VISITS.get(node.type)
             self._note_place()
@@ -76,7 +76,7 @@ class Walk:
         """A sign or keyword between statements."""
         self.record.token(token)
         if token.type == "&":
-            self.refuse_whole(node, "A part of it continues in the background.")
+            self.refuse_whole(node, "Part of it continues in the background.")
         elif token.type not in TOKENS:
             self.refuse_whole(node, f"{token.type!r} is not understood here.")
 
@@ -206,7 +206,7 @@ class Walk:
 
     def _substitution(self, node: Node) -> None:
         if node.children[0].type == ">(":
-            self.refuse_whole(node, "A part of its output goes to another command.")
+            self.refuse_whole(node, "Part of its output goes to another command.")
         if node.children[0].type == "`" and "\\" in self._text(node):
             self.refuse_whole(node, "A backslash between backticks can hide a command.")
             self._backticks(node)
@@ -244,7 +244,7 @@ class Walk:
         at = node.start_byte
         for child in node.children:
             if child.start_byte != at and self.source[at : child.start_byte].strip(b" \t\\\n"):
-                self.refuse_whole(node, "It cannot be taken apart with certainty.")
+                self.refuse_whole(node, "It cannot be parsed reliably.")
             at = child.end_byte
             kind = child.type
             if kind == "word" or kind == "number":
@@ -275,7 +275,7 @@ class Walk:
         """Each pattern is looked up in the file system: after some it is enough."""
         self._patterns += sum(word.glob for word in words)
         if self._patterns > MOST_PATTERNS:
-            self.effects.refuse("It holds too many patterns to look each up.")
+            self.effects.refuse("It contains too many patterns to expand.")
             for word in words:
                 word.literal = word.literal and not word.glob
 
@@ -336,13 +336,13 @@ class Walk:
         """Follow a `cd`. One to a folder that is not there may fail: then the shell stands in either place."""
         targets = effects.reads
         if any(map(_leads_elsewhere, targets)):
-            effects.refuse("Where cd leads is not known: .. behind a link can mean two folders.")
+            effects.refuse("The target of cd is not known: .. after a link can mean two folders.")
         if not effects.reason and len(targets) == len(self.place.cwds) and len(targets) <= MOST_PLACES:
             logical = [os.path.normpath(target) for target in targets]
             stays = () if all(map(os.path.isdir, logical)) else self.place.cwds
             self.place.cwds = tuple(dict.fromkeys((*logical, *stays)))
         else:
-            effects.refuse("The target of cd is not known, so neither is what follows.")
+            effects.refuse("The target of cd is not known, so the effect of what follows is not known either.")
 
     def assignment(self, node: Node) -> None:
         """Variables of the shell, set for what follows."""

@@ -83,7 +83,7 @@ def _landlock_trouble() -> str:
         return "this kernel has no Landlock"
     if version < landlock.FIRST_USABLE:
         return f"Landlock version {version} is too old ({landlock.FIRST_USABLE} is needed)"
-    return "" if seccomp.is_known_machine() else f"no filter of system calls is known for {os.uname().machine}"
+    return "" if seccomp.is_known_machine() else f"there is no system-call filter for {os.uname().machine}"
 
 
 @cache

@@ -43,13 +43,13 @@ class Grants:
         self.wanted = wanted
         real = tuple(dict.fromkeys(map(os.path.realpath, wanted.directories)))
         if any(visible_paths.is_in(path, never) for path in real for never in visible_paths.NEVER):
-            raise CannotHideError("a working directory lies in /proc, /sys or /dev")
+            raise CannotHideError("a working directory is in /proc, /sys or /dev")
         self._roots = real
         self._hidden = frozenset(visible_paths.both(wanted.hidden))
         self._credentials = frozenset(visible_paths.both(visible_paths.credentials(wanted.home)))
         for path in real:
             if any(visible_paths.is_in(path, secret) for secret in self._hidden | self._credentials):
-                raise CannotHideError(f"{path} lies in a folder that is not shown")
+                raise CannotHideError(f"{path} is in a folder that is hidden")
         secrets = {path for path in visible_paths.SECRETS if not any(visible_paths.is_in(root, path) for root in real)}
         named = self._hidden | self._credentials | secrets
         self._named = sorted(path for path in named if any(visible_paths.is_in(path, root) for root in real))

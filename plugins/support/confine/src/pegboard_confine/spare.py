@@ -68,7 +68,7 @@ class Spare:
         while len(data) < helper.ID.size and (piece := self._channel.recv(helper.ID.size - len(data))):
             data += piece
         if len(data) < helper.ID.size:
-            raise ChildGoneError("the helper of the confinement is gone, or can start no process")
+            raise ChildGoneError("the confinement helper is gone, or cannot start processes")
         (self.pid,) = helper.ID.unpack(data)
 
     def give(self, message: bytes, job: SpareCommand) -> None:

@@ -47,7 +47,7 @@ class Helper:
                 return self._begin(message, job, enter)
             except HelperError as error:
                 problem = str(error)
-        raise HelperError(f"the helper of the confinement does not work ({problem})")
+        raise HelperError(f"the confinement helper does not work ({problem})")
 
     def _begin(self, message: bytes, job: SpareCommand, enter: Callable[[int], None] | None) -> Spare:
         spare = self._take()
@@ -145,7 +145,7 @@ class Helper:
     def _order(self) -> None:
         """Send the helper one end of a pair: it makes a child that listens there."""
         if self._control is None:
-            raise HelperError("the helper of the confinement is gone")
+            raise HelperError("the confinement helper is gone")
         ours, theirs = socket.socketpair()
         try:
             rights = array.array("i", [theirs.fileno()])

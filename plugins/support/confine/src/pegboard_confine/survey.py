@@ -90,13 +90,13 @@ class Survey:
             else:
                 found.whole.append(path)
         if len(found.whole) > MOST_GRANTS:
-            raise CannotHideError(f"{folder} has too many entries beside what is not shown")
+            raise CannotHideError(f"{folder} has too many entries next to hidden ones")
 
     def _walk(self, folder: str, hidden: set[str], depth: int) -> None:
         known = self._look(folder)
         self._seen += len(known.files) + len(known.folders)
         if self._seen > MOST_ENTRIES or depth > DEEPEST:
-            raise CannotHideError(f"{folder} has too many files to find those that are not shown")
+            raise CannotHideError(f"{folder} has too many files to find the hidden ones")
         hidden.update(known.hidden)
         for path in known.folders:
             if path not in hidden:

@@ -260,5 +260,5 @@ def _remarks(done: Replaced) -> tuple[str, ...]:
     """What the caller should know about the file that was there before."""
     before = done.before.stat
     if before is not None and not before.st_mode & (stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH):
-        return ("It was marked read-only and still is; it was changed all the same.",)
+        return ("The file is marked read-only and was changed anyway.",)
     return ()

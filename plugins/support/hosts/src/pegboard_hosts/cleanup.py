@@ -111,7 +111,7 @@ def _remove(host: DeadHost) -> bool:
         except KeyError:  # its distribution is not installed here; it may be elsewhere
             is_clean = False
         except Exception:
-            log.warning("what a killed host left (%s) cannot be removed", kind, exc_info=True)
+            log.warning("cannot remove what a killed host left behind (%s)", kind, exc_info=True)
             is_clean = False
     return is_clean
 

@@ -60,7 +60,7 @@ class LocalBackground:
                 value = await work()
                 state = "done"
         except (Exception, SystemExit) as failure:
-            log.warning("the background work %r failed", job.task.name, exc_info=failure)
+            log.warning("the background task %r failed", job.task.name, exc_info=failure)
             state, error = "failed", _reason(failure)
         finally:
             job.task = replace(job.task, state=state, value=value, error=error)
@@ -72,7 +72,7 @@ class LocalBackground:
             try:
                 self._on_end(task)
             except Exception:
-                log.exception("a listener to the end of background work failed")
+                log.exception("a listener for the end of a background task failed")
 
     def remember(self, task: Task) -> None:
         """List work of an earlier process that has ended, so that its output can still be read."""

@@ -271,11 +271,13 @@ def _start(spec: ProcessSpec, cap: MemoryCap | None, standard: tuple[int, int, i
 def _cannot_start(spec: ProcessSpec, error: OSError | ValueError) -> ToolError:
     program = spec.argv[0]
     if isinstance(error, ValueError):
-        return ToolError(f"{program!r} cannot be started: its arguments hold a character that no program can be given.")
+        return ToolError(
+            f"{program!r} cannot be started: its arguments contain a character that cannot be passed to a program."
+        )
     if not spec.cwd.is_dir():
-        return ToolError(f"{program} cannot be started in {spec.cwd}: there is no such folder.", code="not_found")
+        return ToolError(f"{program} cannot be started in {spec.cwd}: the folder does not exist.", code="not_found")
     if isinstance(error, FileNotFoundError):
-        return ToolError(f"{program} cannot be started: there is no such program.", code="not_found")
+        return ToolError(f"{program} cannot be started: the program was not found.", code="not_found")
     return ToolError(f"{program} cannot be started: {error.strerror}.", code="unsupported")
 
 

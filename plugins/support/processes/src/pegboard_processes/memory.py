@@ -54,8 +54,10 @@ def cap_memory(most: int, token: str) -> MemoryCap:
         if _limited(folder, most):
             return MemoryCap(folder)
         MemoryCap(folder).remove()
-    reason = "Memory cannot be limited here: no control group with a memory limit can be made below this process."
-    raise ToolError(f"{reason} Take the limit out of the settings, or run in a delegated group.", code="unsupported")
+    reason = "Memory cannot be limited here: no control group with a memory limit can be created below this process."
+    raise ToolError(
+        f"{reason} Remove the limit from the settings, or run in a delegated control group.", code="unsupported"
+    )
 
 
 def kills_for_memory() -> int:

@@ -192,7 +192,7 @@ class Conversation:
                 raise await self._over("it no longer reads its input") from None
             except BaseException:
                 if len(rest) < len(data):  # cancelled in the middle: what came next would be taken for its rest
-                    self._why = f"Only a part of a message was sent to {self._name}. Restart it."
+                    self._why = f"Only part of a message was sent to {self._name}. Restart it."
                 raise
             await anyio.lowlevel.checkpoint()
 

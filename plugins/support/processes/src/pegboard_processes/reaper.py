@@ -101,7 +101,7 @@ class ProcessTree:
                 return []
             if time.monotonic() > deadline:
                 left = sorted(self.members())
-                log.warning("processes %s of the tree of %d could not be ended", left, self.pid)
+                log.warning("could not end the processes %s, descendants of %d", left, self.pid)
                 return left
 
     async def gone(self, seconds: float) -> bool:

@@ -162,7 +162,7 @@ class LocalProcesses:
 
     def _begin(self, spec: ProcessSpec, begin: Begin) -> Child:
         if not spec.argv:
-            raise ToolError("There is nothing to start: the command is empty.")
+            raise ToolError("The command is empty, so there is nothing to start.")
         # Also the marks of a host around this one: whoever ends that host ends our processes too.
         token = secrets.token_hex(12)
         spec = replace(spec, env={**spec.env, MARKER: mark(token)})

@@ -177,7 +177,7 @@ class _Hop:
                 return await self._read(answer)
         except httpcore2.ConnectTimeout:
             if reached:
-                what = f"{url.host} took the connection and did not begin https within {patience:.3g} s."
+                what = f"{url.host} accepted the connection but did not start https within {patience:.3g} s."
                 raise Failed(f"{what} {NEITHER_WAY}", "timeout") from None
             raise Unreachable(f"{url.host} could not be reached within {patience:.3g} s.", "timeout") from None
         except httpcore2.ConnectError as error:

@@ -108,7 +108,7 @@ def _looked_at(found: Repository) -> RepositoryState:
             if section == "core" and key == "hookspath":
                 hooks = os.path.expanduser(value or "")
                 if not os.path.isabs(hooks) and found.git != found.common:
-                    answer = "Where the hooks of this worktree lie is not certain."
+                    answer = "The hooks folder of this worktree is not known for certain."
                     break
                 hooks = os.path.join(os.path.dirname(found.git), hooks)
         answer = answer or _submodules(found.git)
@@ -194,7 +194,7 @@ def _linked(at: str, folder: str) -> Repository | str:
             back = os.path.join(git, _text(f"{git}/gitdir").strip())
             shared = os.path.join(git, _text(f"{git}/commondir").strip())
             if os.path.realpath(back) != at or os.path.realpath(shared) != os.path.realpath(common):
-                return f"{at} points to {git}, which is the worktree of another folder."
+                return f"{at} points to {git}, the worktree of another folder."
             return Repository(git, os.path.normpath(shared), folder)
         if "/modules/" not in git or os.path.lexists(f"{git}/commondir"):
             return f"{at} points to {git}, which is not a worktree or submodule."

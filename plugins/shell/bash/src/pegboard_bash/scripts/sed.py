@@ -73,7 +73,7 @@ def _bundle(words: list[Word], at: int, scripts: list[str], effects: Effects, in
             return at + (not rest), in_place
         if letter == "i":
             if rest:
-                effects.refuse("sed -i with a suffix makes copies of its files.")
+                effects.refuse("sed -i with a suffix creates copies of its files.")
             return at, True
         if letter not in FLAGS:
             effects.refuse(f"The option -{letter} of sed may change something.")
@@ -206,4 +206,4 @@ class _Script:
         """After a command only a separator, a closing brace or a comment may stand."""
         self._skip(" \t")
         if self.at < len(self.text) and self.text[self.at] not in ";\n}#":
-            raise _DoubtError(f"The sed script goes on with {self.text[self.at]!r} where a command should end.")
+            raise _DoubtError(f"The sed script continues with {self.text[self.at]!r} where a command should end.")

@@ -22,7 +22,7 @@ def check_plain_names(words: list[Word], effects: Effects) -> None:
     """A script that hands names on as text: older versions take signs in them for commands."""
     for word in words[1:]:
         if word.glob or not PLAIN_NAME.fullmatch(word.text):
-            effects.refuse(f"{effects.program} is a script that may take {word.source} for more than a name.")
+            effects.refuse(f"{effects.program} is a script that may interpret {word.source} as more than a name.")
 
 
 def check_single(words: list[Word], effects: Effects) -> None:

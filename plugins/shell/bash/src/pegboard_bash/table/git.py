@@ -49,7 +49,7 @@ def check_git(words: list[Word], effects: Effects) -> None:
     rest = words[at:]
     if not rest or [word.text for word in rest] in (["--version"], ["version"], ["-v"], ["--help"], ["-h"], ["help"]):
         if not rest:
-            effects.refuse("What git does by itself is not known.")
+            effects.refuse("What git does without a command is not known.")
         return
     if rest[0].text.startswith("-"):
         effects.refuse(f"The option {rest[0].source} can make git run other code or use another repository.")

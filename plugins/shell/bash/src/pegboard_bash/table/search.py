@@ -97,7 +97,7 @@ def _files(given: ParsedArguments, effects: Effects, *, everywhere: bool, has_pa
     if everywhere and not effects.reads:
         effects.reads += effects.place.cwds
     if everywhere and "/" in effects.reads:
-        effects.refuse("A search through everything shows the memory of processes too.")
+        effects.refuse("A search of the whole file system also reads the memory of processes.")
 
 
 def check_ag(words: list[Word], effects: Effects) -> None:
@@ -115,7 +115,7 @@ def check_fd(words: list[Word], effects: Effects) -> None:
     """Fd looks through folders and prints names."""
     effects.reads += effects.place.cwds
     if any(word.text == "--follow" or re.fullmatch(r"-\w*L\w*", word.text) for word in words):
-        effects.refuse("fd --follow follows links wherever they lead.")
+        effects.refuse("fd --follow follows links to any target.")
 
 
 AG = Program(

@@ -44,7 +44,7 @@ def check_set(words: list[Word], effects: Effects) -> None:
     for word in words:
         named = after_o and word.text in SHELL_OPTIONS
         if not named and not re.fullmatch(r"[-+][euxvo]+", word.text):
-            effects.refuse("set may change how the rest is read.")
+            effects.refuse("set may change how the rest is parsed.")
         after_o = "o" in word.text and not named
     if not words or after_o:
         effects.refuse("set shows every variable.")
@@ -54,7 +54,7 @@ def check_cd(words: list[Word], effects: Effects) -> None:
     """One folder, spelled out. Where it leads counts as read, so that path rules see it."""
     targets = [word for word in words if word.text not in ("-L", "--")]
     if len(targets) > 1 or any(word.text.startswith("-") or word.glob or not word.literal for word in targets):
-        effects.refuse("The target of cd is not known, so neither is what follows.")
+        effects.refuse("The target of cd is not known, so the effect of what follows is not known either.")
         return
     target = targets[0] if targets else Word(effects.place.home)
     effects.read(target)
@@ -62,7 +62,9 @@ def check_cd(words: list[Word], effects: Effects) -> None:
         effects.refuse("CDPATH is set, so cd may go to another folder.")
     for folder in effects.reads:
         if os.path.lexists(folder) and not (os.path.isdir(folder) and os.access(folder, os.X_OK)):
-            effects.refuse(f"{folder} cannot be entered, so the folder for the rest of the command is not known.")
+            effects.refuse(
+                f"{folder} cannot be entered, so the working directory for the rest of the command is not known."
+            )
 
 
 def check_command(words: list[Word], effects: Effects) -> None:

@@ -84,13 +84,13 @@ def check_man(words: list[Word], effects: Effects) -> None:
         return
     for word in words:
         if not re.fullmatch(r"-[kfw]|[A-Za-z0-9][\w.+-]*", word.text):
-            effects.refuse("man is known only with the plain name of a page.")
+            effects.refuse("man is known to only read when it is given plain page names.")
 
 
 def check_tput(words: list[Word], effects: Effects) -> None:
     """tput: setting a terminal up can run a program."""
     if any(word.text in ("init", "reset") for word in words):
-        effects.refuse("tput sets the terminal up.")
+        effects.refuse("tput sets up the terminal.")
 
 
 def check_lsof(words: list[Word], effects: Effects) -> None:
@@ -172,7 +172,7 @@ PROGRAMS = {
     "lsb_release": Program("-acdirs --all --codename --description --id --release --short"),
     "hostnamectl": Program("", "text?", check=check_status, asks=("hostnamectl set-hostname x",)),
     "timedatectl": Program("--no-pager -p: -a", "text?", check=check_status, asks=("timedatectl set-time x",)),
-    "top": Program(changes="top makes a folder for its configuration.", operands="text*", asks=("top", "top -bn1")),
+    "top": Program(changes="top creates a folder for its configuration.", operands="text*", asks=("top", "top -bn1")),
     "sysctl": Program(
         "-aneNA --all --names --values",
         "text*",

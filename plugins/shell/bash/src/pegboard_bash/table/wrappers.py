@@ -59,7 +59,7 @@ def check_xargs(words: list[Word], effects: Effects) -> None:
     effects.inner.append(inner)
     program = program_of(inner[0].text) if inner[0].literal else None
     if program is None or not program.listed:
-        effects.refuse("xargs gives its command words that are known only when it runs.")
+        effects.refuse("xargs passes arguments that are known only when it runs.")
 
 
 def refusing(reason: str, valued: str, *, skip: int = 0, exact: bool = False) -> Check:
@@ -150,17 +150,19 @@ PROGRAMS = {
         check=refusing("runs a command as another user.", "ugphCTRDc"), asks=("sudo ls", "doas ls")
     ),
     "su runuser": Program(check=check_shell, asks=("su -c ls",)),
-    "watch": Program(check=refusing("runs a command again and again.", "n", exact=True), asks=("watch ls",)),
+    "watch": Program(check=refusing("runs a command repeatedly.", "n", exact=True), asks=("watch ls",)),
     "setsid": Program(check=refusing("runs a command that cannot be checked.", "", exact=True), asks=("setsid ls",)),
     "ionice": Program(check=refusing("changes how a command runs.", "cnpPu", exact=True), asks=("ionice -c3 ls",)),
     "flock": Program(
-        check=refusing("makes a lock file.", "wEc", skip=1, exact=True), asks=("flock x ls", "flock x -c 'rm y'")
+        check=refusing("creates a lock file.", "wEc", skip=1, exact=True), asks=("flock x ls", "flock x -c 'rm y'")
     ),
     "chroot": Program(check=refusing("runs a command in another root.", "", skip=1), asks=("chroot / ls",)),
     "taskset chrt": Program(check=refusing("changes how a command runs.", "p", skip=1), asks=("taskset 1 ls",)),
     "{ ! then do else": Program(check=refusing("is not understood here.", "")),
     "busybox toybox coproc": Program(check=refusing("runs another command.", ""), asks=("busybox rm x", "coproc ls")),
-    "script": Program(check=refusing("writes what a command shows.", "cBEIOTmo"), asks=("script -c ls x", "script")),
+    "script": Program(
+        check=refusing("writes the output of a command to a file.", "cBEIOTmo"), asks=("script -c ls x", "script")
+    ),
     **{
         names: Program(check=refusing("runs another command.", valued), asks=(f"{names.split()[0]} ls",))
         for names, valued in {

@@ -43,7 +43,7 @@ def check_move(words: list[Word], effects: Effects) -> None:
     """Mv and cp: the last operand is written, or what goes into it; what is moved is gone where it was."""
     given = take_apart(MOVE.grammar, words, lenient=True)
     if given.has(ELSEWHERE):
-        effects.refuse(f"{effects.program} with such an option creates files under other names than it is given.")
+        effects.refuse(f"{effects.program} with this option creates files with other names than the given ones.")
     operands = list(given.operands)
     targets = [value for name, _, value in given.options if name in ("-t", "--target-directory") and value]
     target = targets[-1] if targets else operands.pop() if operands else None
@@ -51,7 +51,7 @@ def check_move(words: list[Word], effects: Effects) -> None:
         effects.refuse(f"{effects.program} needs more arguments.")
         return
     if target.glob:
-        effects.refuse(f"Which file {target.source} is, the last that it matches, is known only when it runs.")
+        effects.refuse(f"Which file {target.source} (its last match) is, is known only when it runs.")
     sources = len(effects.reads)
     for word in operands:
         effects.read(word)
@@ -88,7 +88,7 @@ def _names_below(folder: str) -> list[str] | None:
 def check_dd(words: list[Word], effects: Effects) -> None:
     """Dd writes where `of=` says."""
     effects.destructive = True
-    effects.refuse("dd copies bytes over whatever is there.")
+    effects.refuse("dd overwrites its target.")
     for word in words:
         name, _, value = word.text.partition("=")
         if name in ("if", "of"):
@@ -105,7 +105,7 @@ def check_tar(words: list[Word], effects: Effects) -> None:
         letters = first.text.replace("f", "") + ("f" if "f" in first.text else "")
         words = [Word(f"-{letters}", first.source), *words[1:]]
     if any(":" in word.text for word in words):
-        effects.refuse("tar may look for the archive on another machine.")
+        effects.refuse("tar may open an archive on another machine.")
     judge(TAR, words, effects)
 
 
@@ -147,14 +147,14 @@ PROGRAMS = {
     "touch": Program(
         "-acmh -d: -r:read -t: --date= --no-create --reference=read --time= --no-dereference",
         "write*",
-        changes="touch makes or changes files.",
+        changes="touch creates or changes files.",
         glob=True,
     ),
     "mv cp": MOVE,
     "ln": Program(
         "-bdfiLnPrsTv -t:write --force --symbolic --relative --verbose --no-dereference --no-target-directory",
         "read? write?",
-        changes="ln makes a link.",
+        changes="ln creates a link.",
         asks=("ln -s a b",),
     ),
     "install": Program("-dDCpv -m: -o: -g: -t:write", "write*", changes="install writes files."),
@@ -170,7 +170,7 @@ PROGRAMS = {
         "text write*",
         check=check_recursive,
         glob=True,
-        changes="It changes who may use files.",
+        changes="It changes owners or permissions of files.",
     ),
     "dd": Program(check=check_dd, asks=("dd if=/dev/zero of=x",)),
     "mkfs mkswap fdisk parted wipefs mkfs.ext4 mkfs.xfs mkfs.vfat sfdisk sgdisk": Program(
@@ -181,5 +181,5 @@ PROGRAMS = {
         reads=("tar tf a.tar", "tar -tzvf a.tgz"),
         asks=("tar xf a.tar", "tar tf *", "tar -tf h:a.tar", "tar If ./x a.tar -t"),
     ),
-    "mktemp": Program(check=lambda words, effects: effects.refuse("mktemp makes a file.")),
+    "mktemp": Program(check=lambda words, effects: effects.refuse("mktemp creates a file.")),
 }
