@@ -29,7 +29,7 @@ WRONG = {
     "prompt": (wrong_tools.NoPrompt, "The prompt is 'Do it.'."),
     "schema": (wrong_tools.LyingSchema(), "inputs made from the schema is taken"),
     "stable-definition": (wrong_tools.Unstable(), "The definition differs between processes."),
-    "unknown-key": (wrong_tools.IgnoresKeys, "An unknown key is ignored in silence."),
+    "unknown-key": (wrong_tools.IgnoresKeys, "An unknown key is ignored silently."),
     "wrong-type": (wrong_tools.TakesAnything, "is taken, although the schema says"),
     "null": (wrong_tools.TakesNull, "The schema requires who, but null is taken."),
     "secrets": (wrong_tools.ShowsSecrets, "repr(args) shows password."),

@@ -141,7 +141,7 @@ class AgentRun:
                 with self._log.open("a", encoding="utf-8", errors="surrogatepass") as file:
                     file.write(line + "\n")
             except OSError:
-                self._log = None  # A full disk must not stop the agent; its report goes to the model all the same.
+                self._log = None  # A full disk must not stop the agent; its report still goes to the model.
 
 
 def with_file(output: AgentOutput, log: Path | None) -> AgentOutput:

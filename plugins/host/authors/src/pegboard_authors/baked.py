@@ -1,4 +1,4 @@
-"""The choice as a wheel of its own: one data file beside the `pegboard` package, where no variable can replace it."""
+"""The choice as a wheel of its own: one data file next to the `pegboard` package, where no variable can replace it."""
 
 from __future__ import annotations
 

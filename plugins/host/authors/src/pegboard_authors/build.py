@@ -135,7 +135,7 @@ def make(choice: Choice, output: Path, kind: str) -> None:
 
 
 def _put(made: Path, output: Path) -> None:
-    """Copy it beside its place and rename it: whoever looks sees the whole of it or nothing."""
+    """Copy it next to its target and rename it, so that a reader sees all of it or nothing."""
     beside = output.with_name(f".{output.name}.{os.getpid()}")
     try:
         shutil.copytree(made, beside) if made.is_dir() else shutil.copy2(made, beside)

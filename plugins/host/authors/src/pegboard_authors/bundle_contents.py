@@ -65,7 +65,7 @@ def choose(
 ) -> Choice:
     """Pick plugins by family and name. Only metadata is read; nothing of a plugin is imported.
 
-    Guards and providers come along unless somebody leaves them out; a guard that the `settings` of the bundle need
+    Guards and providers are included unless they are left out; a guard that the `settings` of the bundle need
     cannot be left out.
     """
     installed = discover(plugin_roots())
@@ -92,7 +92,7 @@ def choose(
 def bake(
     settings: Mapping[str, Any], only: list[str], disabled: list[str], installed: Discovery, inside: set[str]
 ) -> dict[str, Any]:
-    """The settings of the bundle, which nobody can change. They must mean something to what is inside, and be kept."""
+    """The fixed settings of the bundle. Each must belong to a plugin inside it."""
     if "only" in settings:
         raise UsageError("The settings contain the key 'only'. Use --families instead; the bundle fixes that choice.")
     baked = {**settings, "only": only}
@@ -196,7 +196,7 @@ def requirements(dist: Distribution) -> list[Requirement]:
 
 
 def _refuse_stowaways(inside: set[str], wanted: list[PluginRecord], found: list[PluginRecord]) -> None:
-    """A plugin must not come in because another distribution requires it; what brings services only may."""
+    """A plugin must not be included only because another distribution requires it, unless it provides only services."""
     chosen = {canonical(plugin["dist"]) for plugin in wanted}
     for plugin in found:
         name = canonical(plugin["dist"])
@@ -208,7 +208,7 @@ def _refuse_stowaways(inside: set[str], wanted: list[PluginRecord], found: list[
 
 
 def _words(wanted: list[PluginRecord], found: list[PluginRecord]) -> list[str]:
-    """What the bundle allows: distributions by name, because anybody may claim a family; entries where only some."""
+    """What the bundle allows: distributions by name, because any one may claim a family; entries where only some."""
     words = set()
     entries = {plugin["entry"] for plugin in wanted}
     for plugin in wanted:

@@ -99,7 +99,7 @@ def _metadata(plugin: PluginRecord) -> Iterator[Finding]:
 
 
 def _family(loaded: Loaded) -> Iterator[Finding]:
-    """Whether a plugin brings what its family holds."""
+    """Whether a plugin provides what its family is for."""
     family, entry, hooks = loaded.family, loaded.entry, {*loaded.hooks, *loaded.unspecified}
     if not hooks:
         yield Finding("no-hooks", entry, "It implements no hook, so it does nothing. Mark functions with @hookimpl.")

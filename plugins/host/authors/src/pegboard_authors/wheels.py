@@ -61,7 +61,7 @@ def _repack(dist: Distribution, folder: Path) -> Path:
 
 
 def _place(file: PackagePath, info: str, data_folder: str, scripts: set[str]) -> str | None:
-    """Where a file lies in the wheel; None for what the installer made."""
+    """The path of a file in the wheel; None for files that the installer created."""
     path = PurePosixPath(file)
     if "__pycache__" in path.parts or path.suffix == ".pyc":
         return None

@@ -28,7 +28,7 @@ class Answer:
         self.terminal_input = view.terminal_input if view else TerminalInput()
         self._always: set[str] = set()
         self.advice = ""
-        """What the person can do about a call that nobody was there to approve."""
+        """What the person can do about a call that was not approved because no one could be asked."""
 
     @hookimpl
     async def ask_user(self, question: Question) -> Decision | None:

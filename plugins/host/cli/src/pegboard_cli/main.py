@@ -125,7 +125,7 @@ def _speak_utf8() -> None:
 
 
 def _leave_the_working_directory() -> None:
-    """Under `python -m` the folder one stands in is on the path; nothing in it may pose as one of our modules."""
+    """Under `python -m` the current folder is on the path; nothing in it may pose as one of our modules."""
     sys.path[:] = [place for place in sys.path if not is_here(place)]
 
 

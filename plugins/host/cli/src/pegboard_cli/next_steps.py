@@ -1,4 +1,4 @@
-"""What somebody who has seen the demo can type next: only what works here and now."""
+"""What to type after the demo: only commands that work in this environment."""
 
 from __future__ import annotations
 

@@ -232,7 +232,7 @@ def the_agent(name: str, board: Board, ctx: Context) -> Any:
 
 
 def keep(path: Path, settings: Settings, *, must: bool) -> Transcript | None:
-    """The transcript; a new conversation goes on without one where there is no place to keep it."""
+    """The transcript; a new conversation continues without one if it cannot be saved."""
     from pegboard import Notice
     from pegboard_session import Transcript
 

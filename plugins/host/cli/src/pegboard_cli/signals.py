@@ -40,7 +40,7 @@ class Stopped(KeyboardInterrupt):
 
 
 class _Signals:
-    """What this process has heard, and what it does about it."""
+    """Which signals this process has received, and what it does about them."""
 
     def __init__(self) -> None:
         self.stopping, self._since = 0, 0.0

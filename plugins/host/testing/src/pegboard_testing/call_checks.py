@@ -86,7 +86,7 @@ def writes(subject: ToolUnderTest) -> None:
 
 
 def _declared(ran: WatchedCall, path: Path) -> bool:
-    """Folders on the way to a declared file may be made, and what lies in a declared folder belongs to it."""
+    """Folders on the way to a declared file may be created, and what is in a declared folder belongs to it."""
     named = (*ran.facts.writes, *ran.facts.deletes)
     return any(path == place or path.is_relative_to(place) or place.is_relative_to(path) for place in named)
 

@@ -58,7 +58,7 @@ def items(session: pytest.Session, wanted: str) -> list[pytest.Item]:
 
 
 def tools_of(dist: str) -> Iterator[Tool[Any, Any]]:
-    """The tools that an installed distribution brings."""
+    """The tools of an installed distribution."""
     mine = [plugin for plugin in _plugins() if normalise(plugin["dist"]) == normalise(dist)]
     if not mine:
         raise pytest.UsageError(f"{dist} is not installed or contains no plugin. Install it with pip install -e .")

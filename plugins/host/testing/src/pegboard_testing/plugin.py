@@ -124,7 +124,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 @pytest.fixture
 def answers() -> Answers:
-    """What a person would answer when asked; nobody is there unless a test says otherwise."""
+    """What a person would answer when asked. There is no one to ask unless a test says otherwise."""
     from pegboard_testing.answers import Answers
 
     return Answers()

@@ -195,7 +195,7 @@ async def _facts(subject: ToolUnderTest) -> None:
 
 
 async def _ask(subject: ToolUnderTest, given: dict[str, Any], args: Input, place: Stand) -> Facts | str:
-    """The facts, or the sentence with which the call is refused before anybody is asked."""
+    """The facts, or the sentence with which the call is refused before any question is asked."""
     try:
         found: object = await maybe_await(subject.tool.facts(args, place.ctx))
     except ToolError as error:

@@ -107,12 +107,12 @@ async def _facts(tool: Tool[Any, Any], args: Input, ctx: Context) -> Facts:
     try:
         found: Facts = await maybe_await(tool.facts(args, ctx))
     except ToolError:
-        return Facts()  # The call is refused before anybody is asked; its result says why.
+        return Facts()  # The call is refused before any question is asked; its result says why.
     return found
 
 
 class _Heartbeat:
-    """Notices when the event loop stands still."""
+    """Notices when the event loop is blocked."""
 
     def __init__(self) -> None:
         self.longest, self._last = 0.0, time.perf_counter()

@@ -27,13 +27,13 @@ class PathNode:
         self.deep: PathNode | None = None
         self.loops = loops
         self.covers: list[Rule] = []
-        """Rules that end here and cover all that lies below too."""
+        """Rules that end here and cover everything below as well."""
         self.exact: list[Rule] = []
         """Rules that end here and cover this depth only."""
         self.below: list[Rule] = []
-        """Rules that cover what lies below."""
+        """Rules that cover everything below."""
         self.itself: list[Rule] = []
-        """Rules on what lies below that guard the folder as well."""
+        """Rules on what is below that guard the folder as well."""
 
     def child(self, name: str) -> PathNode:
         """The node behind a name or pattern, made if need be."""

@@ -20,7 +20,7 @@ def path_filter(tool: Tool[Any, Any], root: str, ctx: Context) -> Callable[[str]
     """A function that says of an absolute path whether a permitted search of `root` may show it; None for all.
 
     Deny rules withhold, under each name that the file goes by on the way through links. So do ask rules, unless they
-    cover the root as well: then somebody has already answered. A path that cannot be resolved is withheld.
+    cover the root as well: then the answer is already known. A path that cannot be resolved is withheld.
     """
     rules = RuleSet.of(ctx.settings)
     view = rules.of_tool(tool)

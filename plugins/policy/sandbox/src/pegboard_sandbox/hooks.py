@@ -73,7 +73,7 @@ async def end_session() -> None:
 
 
 def is_own_script(path: str, roots: list[str]) -> bool:
-    """Whether the script that a shell reads first is one that the tool has put beside its command."""
+    """Whether the script that a shell reads first is one that the tool added to its command."""
     return bool(path) and any(is_in(os.path.realpath(path), root) for root in roots)
 
 
@@ -93,7 +93,7 @@ def tidy_at_exit() -> None:
 
 
 class _Tidying:
-    """Removes stand-ins in a thread of its own: a moment after a run, and from time to time while others go on."""
+    """Removes stand-ins in its own thread: shortly after a run, and periodically while others continue."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()

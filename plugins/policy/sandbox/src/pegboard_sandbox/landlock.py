@@ -30,7 +30,7 @@ LIMITS = (
 
 
 def trouble(policy: Policy, *, network: bool) -> str:
-    """Why Landlock cannot do what is asked here, or nothing."""
+    """Why Landlock cannot do what the policy asks, or nothing."""
     version = launch.abi() if sys.platform == "linux" else 0
     if not version:
         return "this kernel has no Landlock"

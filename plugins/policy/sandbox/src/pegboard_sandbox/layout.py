@@ -32,7 +32,7 @@ class ProcessPaths:
 
 @dataclass(slots=True)
 class Layout:
-    """What lies where."""
+    """The mounts of a sandbox, and the stand-ins they need."""
 
     mounts: Mounts = field(default_factory=dict)
     stand_ins: StandIns = field(default_factory=StandIns)
@@ -80,7 +80,7 @@ def lay_out(place: ProcessPaths, policy: Policy) -> Layout:
 
 
 def is_hidden(path: str) -> bool:
-    """Whether a path lies where each process finds an empty folder of its own."""
+    """Whether a path is where each process gets its own empty folder."""
     return any(is_in(path, folder) for folder in hidden())
 
 

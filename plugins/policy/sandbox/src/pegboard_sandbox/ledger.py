@@ -4,7 +4,7 @@ A path that does not exist can only be held by mounting something over it, and a
 That is visible outside. Removing it while a sandbox runs would lift the mount as well, so each run notes which paths it
 relies on, and a stand-in goes only when every run that relies on it is over: the last one out removes it. The notes are
 files: after a crash the next command that acts finds them. A host locks a note while it has runs that rely on it, and
-each sandbox locks it for as long as it lives. The kernel frees both locks, so nobody has to guess who is alive.
+each sandbox locks it for as long as it lives. The kernel releases both locks, so liveness is never guessed.
 """
 
 from __future__ import annotations
@@ -223,7 +223,7 @@ def _is_locked(note: Path) -> bool:
 
 
 def parents(paths: Iterable[str]) -> set[str]:
-    """The folders in which paths lie. There are many paths and few folders."""
+    """The parent folders of paths. There are many paths and few folders."""
     return {path[: path.rfind("/")] for path in paths}
 
 
@@ -251,7 +251,7 @@ def _make_file(path: str, content: str) -> None:
 
 
 def _removed(path: str) -> bool:
-    """Remove a stand-in; not one that somebody outside has put to use."""
+    """Remove a stand-in, unless something outside the sandbox now uses it."""
     try:
         os.rmdir(path)
     except OSError:

@@ -1,4 +1,4 @@
-"""Which folders a process may write to, however their paths are spelled and whatever lies on the way."""
+"""Which folders a process may write to, however their paths are spelled and whatever links they pass."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def stays_inside(path: str, real: dict[str, str]) -> bool:
 
 
 def is_in(path: str, folder: str) -> bool:
-    """Whether a path is a folder or lies in it."""
+    """Whether a path is a folder or is inside it."""
     return path == folder or path.startswith(f"{folder.rstrip('/')}/")
 
 

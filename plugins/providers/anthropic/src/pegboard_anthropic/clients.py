@@ -27,7 +27,7 @@ class Service:
     access: str
     """What to do when credentials are missing or refused."""
     needs: str = ""
-    """A module that only this service needs, brought by the extra of the service's name."""
+    """A module that only this service needs, installed by the extra named after the service."""
     takes_key: bool = True
 
     @property

@@ -98,7 +98,7 @@ class ParsedArguments:
         """Whether a `--` says that no options follow."""
 
     def doubt(self, problem: str) -> None:
-        """Something is not known; what follows is taken apart all the same, for the rules that restrict."""
+        """Something is not known; the rest is still parsed, for the rules that restrict."""
         self.problem = self.problem or problem
 
     def has(self, names: str) -> bool:

@@ -208,7 +208,7 @@ class Bash(Tool[BashInput, BashOutput]):
 
 
 def _in_event_loop() -> bool:
-    """Whether somebody would have to wait while this thread does."""
+    """Whether blocking this thread would block an event loop."""
     try:
         get_current_task()
     except RuntimeError:

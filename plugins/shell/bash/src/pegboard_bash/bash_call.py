@@ -1,4 +1,4 @@
-"""One call of Bash: what is made of its settings before, and of its end after."""
+"""One call of Bash: what it needs from settings before it runs, and what it reports afterwards."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """bash as a printer: it reads a text on its standard input and prints what it has read. Nothing of it is run.
 
 With `-c` it would run the text, and with `BASH_ENV` that file; so neither is ever given. Where Landlock is there it
-runs confined like any command that only reads, and without a folder of anybody's to read.
+runs confined like any command that only reads, and with no user folder to read.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What bash itself makes of a text: it prints the text as it has read it, and our reading of both must be the same.
+"""How bash itself parses a text: it prints the text as it parsed it, and our parse of both must be the same.
 
 bash prints words as they are written, so this says nothing of what is inside them. It confirms where commands begin and
 end. It is asked only about what is outside the closed subset.

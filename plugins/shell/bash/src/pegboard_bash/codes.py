@@ -45,7 +45,7 @@ def interpretation(code: int, shape: Shape, output: str) -> str:
     """What a non-zero code says when it is an answer; empty when it is a failure, or when that cannot be told.
 
     Behind `a && b` either may have failed, so each must be a program whose code is an answer, or one that never fails
-    in silence.
+    silently.
     """
     found: list[str] = []
     for words in shape.deciding:

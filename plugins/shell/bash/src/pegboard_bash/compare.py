@@ -1,4 +1,4 @@
-"""Both readings of a text beside each other: what they found alike may be judged, everything else is doubt."""
+"""Compare both readings of a text: what they agree on is judged, everything else asks."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def disagreement(record: Marks, second: SecondReading) -> str:
 
 
 def _place(mark: object) -> int:
-    """Where a mark stands: its first number."""
+    """The position of a mark: its first number."""
     while isinstance(mark, tuple):
         mark = mark[1] if isinstance(mark[0], str) else mark[0]
     return mark if isinstance(mark, int) else 0

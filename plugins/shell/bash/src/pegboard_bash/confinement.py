@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from pegboard_bash.understanding import Understanding
 
 LAYER = "read-only"
-"""The layer of a decision that nobody made but the facts."""
+"""The layer of a decision that follows from the facts alone."""
 MEGABYTE = 1_000_000
 OUTPUT_BYTES = 100_000_000
 
@@ -173,7 +173,7 @@ class Confined:
         return replace(spec, starter=starter, confined=True, network=False, on_end=self._process_is_over)
 
     def call_is_over(self) -> None:
-        """The call needs its folder no longer; a process that goes on in the background does."""
+        """The call no longer needs its folder; a process that continues in the background does."""
         self._call_is_over = True
         if not self._running:
             self._place.end()

@@ -86,7 +86,7 @@ def roots(ctx: Context) -> list[Path]:
 
 
 def within(path: Path, ctx: Context) -> Path | None:
-    """The same folder spelled from the working directory it lies in; None when it lies in none."""
+    """The same folder spelled from the working directory it is in; None if it is in none."""
     real = os.path.realpath(path)
     for root in roots(ctx):
         at = os.path.realpath(root)

@@ -1,4 +1,4 @@
-"""What one simple command would do, as it is found out word by word."""
+"""What one simple command would do, collected word by word."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class TooManyError(Exception):
 
 @dataclass(slots=True)
 class ShellState:
-    """Where a command stands: its possible working directories, the one the session is in, and home."""
+    """The state of the shell before a command: its possible working directories, the session's, and home."""
 
     start: str
     home: str
@@ -74,7 +74,7 @@ class Effects:
     destructive: bool = False
     exact: bool = False
     critical: str = ""
-    """What of it deletes too much to be let through by anybody but a person."""
+    """The part of it that deletes so much that only a person may approve it."""
     reads: list[str] = field(default_factory=list)
     writes: list[str] = field(default_factory=list)
     deletes: list[str] = field(default_factory=list)
@@ -88,10 +88,10 @@ class Effects:
     also: list[str] = field(default_factory=list)
     """Other spellings of it for rules that restrict."""
     trees: list[FolderTree] = field(default_factory=list)
-    """Folders of which it reads what lies below, so that somebody who knows the rules can look for what they deny."""
+    """Folders that it reads recursively, so that rules can be checked against what is in them."""
 
     def refuse(self, reason: str) -> None:
-        """It may do something that nobody described: ask, with this reason."""
+        """It may have effects that are not described: ask, with this reason."""
         self.known = False
         self.reason = self.reason or reason
 

@@ -29,7 +29,7 @@ class Doubt(Exception):  # noqa: N818 - it is an answer, and no failure
 
 
 class Token(NamedTuple):
-    """A word as it stands in the text."""
+    """A word as written in the text."""
 
     start: int
     end: int
@@ -44,7 +44,7 @@ class Token(NamedTuple):
 
 
 class Lexer:
-    """Cuts words out of a text. What stands in a substitution is read by `inside`, which a parser provides."""
+    """Cuts words out of a text. The content of a substitution is read by `inside`, which a parser provides."""
 
     def __init__(self, text: str, start: int = 0, end: int | None = None, depth: int = 0) -> None:
         self.text, self.at, self.end = text, start, len(text) if end is None else end
@@ -256,7 +256,7 @@ class Lexer:
         raise Doubt("an expansion is not closed")
 
     def _arithmetic(self, opening: int) -> None:
-        """From `((` to its `))`. Where the two do not stand together it may be a subshell: doubt."""
+        """From `((` to its `))`. Where the two are not adjacent it may be a subshell, so it is not accepted."""
         self.at += opening
         open_ones, ignored, text = 2, WordBuilder(), self.text
         while self.at < self.end:

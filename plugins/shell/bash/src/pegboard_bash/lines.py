@@ -1,4 +1,4 @@
-"""What stands between words: blanks, comments, line breaks, redirects, and here-documents, which wait for a line."""
+"""What is between words: blanks, comments, line breaks, redirects, and here-documents, whose bodies come later."""
 
 from __future__ import annotations
 

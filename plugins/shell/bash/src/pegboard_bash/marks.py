@@ -38,7 +38,7 @@ class Marks:
         self.marks |= {("value", word.mark) for word in words}
 
     def command(self, assignments: list[Mark], words: list[Word]) -> None:
-        """A simple command. Words that braces made of one word count once."""
+        """A simple command. Words that braces expanded from one word count once."""
         marks: list[Mark | None] = [*assignments]
         for word in words:
             if word.mark is None or not marks or word.mark != marks[-1]:

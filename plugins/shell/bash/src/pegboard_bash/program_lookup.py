@@ -9,7 +9,7 @@ from pegboard_bash.effects import ShellState
 
 
 def is_of_project(name: str, place: ShellState) -> bool:
-    """Whether the program lies in a folder of PATH that belongs to the project, or is named from where the shell is."""
+    """Whether the program is in a folder of PATH that belongs to the project, or is named from where the shell is."""
     folders = _in_project(os.environ.get("PATH", ""), place.start)
     return any(os.path.lexists(os.path.join(cwd, folder, name)) for folder in folders for cwd in place.cwds)
 

@@ -1,4 +1,4 @@
-"""Commands that read what lies below a folder: where links lead them, and what rules deny there."""
+"""Commands that read folders recursively: where links lead them, and what rules deny there."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A command on its way through a shell: started, watched, ended, or left to go on in the background."""
+"""Run a command in a shell: start it, watch it, end it, or leave it in the background."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class TimeLimits:
 
     seconds: float
     goes_on: bool = False
-    """Whether it goes on in the background instead of being ended."""
+    """Whether it continues in the background instead of being ended."""
 
 
 def specification(
@@ -65,7 +65,7 @@ class Listener:
 
 
 async def run(spec: ProcessSpec, limits: TimeLimits, name: str, ctx: Context) -> ProcessExit | Task:
-    """Run a command to its end; or hand back the task as which it goes on after its time."""
+    """Run a command to its end; or return the task as which it continues after its time."""
     listener = Listener(ctx)
     try:
         if not limits.goes_on:
@@ -92,7 +92,7 @@ async def _run_or_leave(
 
 
 async def start(spec: ProcessSpec, name: str, ctx: Context) -> Task:
-    """Start a command that goes on after the call."""
+    """Start a command that continues after the call."""
     _ = ctx.background  # a host without one says so before anything has begun
     process = await ctx.processes.start(spec)
     try:
@@ -103,7 +103,7 @@ async def start(spec: ProcessSpec, name: str, ctx: Context) -> Task:
 
 
 def hand_over(process: Process, name: str, ctx: Context) -> Task:
-    """Let a process go on as a background task; the model is told once when it has ended."""
+    """Let a process continue as a background task; the model is told once when it has ended."""
     task: Task | None = None
 
     async def work() -> str:

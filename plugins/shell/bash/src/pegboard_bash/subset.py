@@ -1,6 +1,6 @@
 """The closed subset: plain words and quoted literals, pipes, lists, reading redirects. Everything else is outside.
 
-Each sign of its alphabet means one thing wherever it may stand, so nothing in it can be read in two ways. Where
+Each character of its alphabet means one thing wherever it occurs, so nothing in it can be parsed in two ways. Where
 nothing confines a command that only reads, this is all that is approved.
 """
 
@@ -56,7 +56,7 @@ class _Reader:
         self._words: list[Token] = []
         self._marks: list[Mark] = []
         self._input = -1
-        """Where a `<` stands that waits for its file."""
+        """The position of a `<` that still needs its file."""
         self._open = False
         """Whether an operator waits for its right side."""
 

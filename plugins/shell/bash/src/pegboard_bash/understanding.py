@@ -39,7 +39,7 @@ class Understanding:
 
     facts: Facts
     critical: str = ""
-    """What of it deletes too much to be let through by anybody but a person; empty where nothing does."""
+    """The part of it that deletes so much that only a person may approve it; empty if there is none."""
     programs: frozenset[str] = frozenset()
     trees: tuple[FolderTree, ...] = ()
     """Folders that it reads with all below them."""

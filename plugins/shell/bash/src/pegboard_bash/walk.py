@@ -42,7 +42,7 @@ class Walk:
     # Structure
 
     def statement(self, node: Node) -> None:
-        """Walk over a node that is a statement, or stands where one is expected."""
+        """Walk over a node that is a statement, or is where one is expected."""
         self._nesting += 1
         self._seen += 1
         if self._nesting > DEEPEST or self._seen > MOST_STATEMENTS:
@@ -81,7 +81,7 @@ class Walk:
             self.refuse_whole(node, f"{token.type!r} is not understood here.")
 
     def conditional(self, node: Node) -> None:
-        """Statements of which some may not run: afterwards the shell may stand in either place."""
+        """Statements of which some may not run: afterwards the shell may be in either directory."""
         seen, before = list(self.place.cwds), self.place.cwds
         skipped = False
         for child in self._members(node):
@@ -123,7 +123,7 @@ class Walk:
         self.place.cwds = before
 
     def _either(self, before: tuple[str, ...]) -> tuple[str, ...]:
-        """The places where the shell stood before, and those where it may stand now."""
+        """The directories where the shell was before, and those where it may be now."""
         return tuple(dict.fromkeys((*before, *self.place.cwds)))
 
     def redirected(self, node: Node) -> None:
@@ -236,7 +236,7 @@ class Walk:
     # Commands
 
     def command(self, node: Node, extra: list[Word] | None = None) -> None:
-        """A simple command with its assignments and the redirects that stand inside it."""
+        """A simple command with its assignments and the redirects inside it."""
         assignments: list[tuple[str, bool, str]] = []
         marks: list[Mark] = []
         words: list[Word] = []
@@ -333,7 +333,7 @@ class Walk:
         return walk_text(text, place, self.depth + 1)
 
     def _move(self, effects: Effects) -> None:
-        """Follow a `cd`. One to a folder that is not there may fail: then the shell stands in either place."""
+        """Follow a `cd`. A `cd` to a folder that does not exist may fail: then the shell may be in either directory."""
         targets = effects.reads
         if any(map(_leads_elsewhere, targets)):
             effects.refuse("The target of cd is not known: .. after a link can mean two folders.")

@@ -1,4 +1,4 @@
-"""Words of a command: what bash would make of a spelling, or the honest answer that nobody can know beforehand."""
+"""Words of a command: what bash expands a word to, or that this is not known before it runs."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def mark_of(start: int, source: str, spelling: WordBuilder) -> Mark:
 
 
 def finished(spelling: WordBuilder, source: str, home: str) -> list[Word]:
-    """What braces, `~` and patterns make of a spelled word: one word, or several."""
+    """What braces, `~` and patterns expand a word to: one word, or several."""
     text, mask = spelling.text, spelling.mask
     if not spelling.known:
         return [Word(text, source, literal=False, glob=is_pattern(text, mask))]

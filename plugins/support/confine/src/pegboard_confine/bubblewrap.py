@@ -22,13 +22,13 @@ MOST_WORDS = 8_900
 
 @cache
 def find() -> str | None:
-    """Where bubblewrap is. Not looked for in folders that the project could bring along."""
+    """Where bubblewrap is. Never searched for in folders that the project controls."""
     return shutil.which("bwrap", path=PLACES)
 
 
 @cache
 def trouble() -> str:
-    """Why bubblewrap cannot be used here, or nothing. Found out by running it once."""
+    """Why bubblewrap cannot be used here, or nothing. It is run once to find out."""
     program = find()
     if program is None:
         return "bubblewrap is not installed"

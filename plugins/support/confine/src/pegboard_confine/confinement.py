@@ -51,7 +51,7 @@ class Available:
 
 
 BROKEN_FOR = 60.0
-"""Seconds until a helper that did not work is tried again: somebody may have ended it, or the machine was busy."""
+"""Seconds until a helper that failed is tried again: it may have been killed, or the machine was busy."""
 
 _broken: list[tuple[str, float]] = []
 

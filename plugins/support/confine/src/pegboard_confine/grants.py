@@ -15,7 +15,7 @@ Identity = tuple[int, int] | None
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """What a command is to see. Two of these that are equal share what was found out for the first."""
+    """What a command may see. Two equal values share the grants that were computed for the first."""
 
     directories: tuple[str, ...]
     """The working directories."""
@@ -23,7 +23,7 @@ class Access:
     path: str = ""
     """Where its programs are, as in PATH."""
     reads: tuple[str, ...] = ()
-    """Files and folders elsewhere that somebody has allowed."""
+    """Files and folders elsewhere that were allowed explicitly."""
     repository: bool = False
     """Whether it needs the git repository around the first working directory."""
     processes: bool = False

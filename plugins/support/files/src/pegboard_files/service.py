@@ -53,7 +53,7 @@ class LocalFiles:
         self._shared = shared or _SharedFiles(Path(state) if state is not None else None)
         self._known: dict[str, FileState] = {}
         self._views: dict[str, set[str]] | None = None
-        """What is in the conversation; None without one: then nobody can be told that they have seen it already."""
+        """What is in the conversation. None without one: then nothing counts as already seen."""
         if shared is None:
             self._shared.leftovers.remove_old()
 
@@ -211,7 +211,7 @@ def _folder(target: Path) -> Generator[int, None, None]:
 
 
 def _remove_old_folders(place: Path) -> None:
-    """Remove what earlier sessions kept beside their results, once it is no longer needed."""
+    """Remove what earlier sessions stored with their results, once it is no longer needed."""
     limit = time.time() - RETENTION_DAYS * 86_400
     for entry in os.scandir(place):
         with suppress(OSError):

@@ -1,4 +1,4 @@
-"""Work that goes on after the call that started it, and ends at the latest with the session."""
+"""Work that continues after the call that started it, and ends with the session at the latest."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class LocalBackground:
     ) -> None:
         """Tell `on_end` about each piece of work once, when it has ended, however it ended.
 
-        `on_stop` hears first of work that somebody stops, as opposed to work that ends with the session.
+        `on_stop` is called first for work that is stopped, as opposed to work that ends with the session.
         """
         self._on_end, self._on_stop = on_end, on_stop
         self._jobs: dict[str, _RunningTask] = {}

@@ -202,7 +202,7 @@ class Child:
             self.reap_now()
 
     def overflow(self) -> None:
-        """The limit is passed. There is no point in asking nicely: whoever still writes, writes for nobody."""
+        """The limit is passed. Kill it without a grace period: what it still writes is not read."""
         if not self._reaped:
             self._tree.signal(signal.SIGKILL)
 
@@ -282,7 +282,7 @@ def _cannot_start(spec: ProcessSpec, error: OSError | ValueError) -> ToolError:
 
 
 def _as_file(data: bytes | None) -> int:
-    """Input as a file without a name: unlike a pipe it needs nobody to feed it, however large it is."""
+    """Input as an unnamed file: unlike a pipe, no task has to feed it, however large it is."""
     if data is None:
         return subprocess.DEVNULL
     if hasattr(os, "memfd_create"):

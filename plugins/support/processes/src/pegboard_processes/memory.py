@@ -97,7 +97,7 @@ def _limited(folder: Path, most: int) -> bool:
 
 
 def _parents() -> Iterator[Path]:
-    """Where a group may be made: in our own, or, as groups of the new kind hold either groups or processes, beside."""
+    """Where a group may be made: in our own, or next to it: a version 2 group has either groups or processes."""
     for folder in _own():
         yield folder
         if folder != ROOT and not folder.is_relative_to(ROOT / "memory"):

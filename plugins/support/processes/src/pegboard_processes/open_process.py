@@ -1,4 +1,4 @@
-"""A process that one talks to: its input stays open, and its output is read when somebody wants it.
+"""A process to talk to: its input stays open, and its output is read on demand.
 
 Nothing is read ahead, so a process that writes faster than it is read has to wait, and memory stays bounded.
 """
@@ -118,7 +118,7 @@ class Inlet:
         """Nothing comes anyway."""
 
     async def write(self, data: memoryview) -> int:
-        """Write a part of the data and say how much; raises `BrokenPipeError` when nobody reads any more."""
+        """Write a part of the data and say how much; raises `BrokenPipeError` when the other end is closed."""
         while True:
             if self.closed:
                 raise BrokenPipeError
@@ -310,7 +310,7 @@ class Conversation:
 
 
 class _Lines:
-    """No generator: one that is left in the middle would need somebody to close it."""
+    """Not a generator: one that is left in the middle would have to be closed."""
 
     def __init__(self, source: Conversation, max_bytes: int) -> None:
         self._source, self._max_bytes = source, max_bytes

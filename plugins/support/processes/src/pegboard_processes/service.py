@@ -37,7 +37,7 @@ NOT_OPEN = "This process service is not open. Use it inside `async with`, or cal
 class LocalProcesses:
     """Processes on this machine.
 
-    `run` can be used at once. `start` needs somebody who listens between calls: enter the service with `async with`;
+    `run` works right away. `start` needs a task that reads output between calls: enter the service with `async with`;
     on leaving, every process that is still there is ended.
     """
 
@@ -115,7 +115,7 @@ class LocalProcesses:
 
     @asynccontextmanager
     async def _listening(self) -> AsyncIterator[TaskGroup]:
-        """Somebody who listens: the service while it is open, else the caller as long as the context lasts."""
+        """The task that reads output: the service while it is open, else the caller while the context lasts."""
         if self._shared.tasks is not None:
             yield self._shared.tasks
             return

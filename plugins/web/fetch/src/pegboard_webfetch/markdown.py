@@ -304,6 +304,6 @@ def language_of(element: Element) -> str:
 
 
 def is_code_table(element: Element) -> bool:
-    """Whether a table only sets line numbers beside code."""
+    """Whether a table only puts line numbers next to code."""
     classes = element.get("class") or ""
     return any(name in classes for name in ("highlighttable", "rouge-table", "codehilitetable", "hljs-ln"))

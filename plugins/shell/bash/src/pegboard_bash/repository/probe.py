@@ -89,7 +89,7 @@ def danger_in(cwd: str) -> str:
 
 
 def _looked_at(found: Repository) -> RepositoryState:
-    """The danger in a repository's files, and where its hooks lie."""
+    """The danger in a repository's files, and where its hooks are."""
     hooks, files = f"{found.common}/hooks", list(_watched(found.git, found.common))
     try:
         _head(found.git)

@@ -102,7 +102,7 @@ def _without_texts(program: str) -> str | None:
     """The program with an empty string in place of each string and regular expression, and without comments.
 
     Something must stay in their place: otherwise the words on both sides would become one. None where a slash may
-    divide or begin a regular expression, where a text is not closed, and where a backslash stands outside of texts.
+    divide or begin a regular expression, where a text is not closed, and where a backslash is outside a string.
     """
     if "\\\n" in program:
         return None

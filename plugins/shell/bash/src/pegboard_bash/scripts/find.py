@@ -19,7 +19,7 @@ VALUED = names(
     "-gid -links -inum -samefile -fstype -printf -used -context"
 )
 COMPARING = frozenset({"-newer", "-anewer", "-cnewer", "-samefile"})
-"""Tests that compare with another file: what it is like can be found out with them."""
+"""Tests that compare with another file and so reveal something about it."""
 RUNNING = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
 WRITING = frozenset({"-fprint", "-fprint0", "-fls", "-fprintf"})
 NEWER = re.compile(r"-newer[aBcmt][aBcmt]")

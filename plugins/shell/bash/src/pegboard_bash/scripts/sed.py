@@ -17,7 +17,7 @@ SUBSTITUTION_FLAGS = re.compile(r"[gpiImM0-9]*")
 LABEL = re.compile(r"[ \t]*\w*")
 NUMBER = re.compile(r"[ \t]*\d*")
 TEXT = re.compile(r"[ \t]*\\?[ \t]*[^\\\s][^\\\n]*(?=\n|\Z)")
-"""What `a`, `i` and `c` add: one line of text, which ends the command. With more backslashes it may go on."""
+"""What `a`, `i` and `c` add: one line of text, which ends the command. With more backslashes it may continue."""
 
 
 def check_sed(words: list[Word], effects: Effects) -> None:
@@ -203,7 +203,7 @@ class _Script:
         self._end()
 
     def _end(self) -> None:
-        """After a command only a separator, a closing brace or a comment may stand."""
+        """Only a separator, a closing brace or a comment may follow a command."""
         self._skip(" \t")
         if self.at < len(self.text) and self.text[self.at] not in ";\n}#":
             raise _DoubtError(f"The sed script continues with {self.text[self.at]!r} where a command should end.")

@@ -80,7 +80,7 @@ def _destroys(texts: list[str], effects: Effects) -> None:
 
 
 def _formats(words: list[Word], effects: Effects) -> None:
-    """A format may ask for the check of a signature, which runs a program; a name may stand for such a format."""
+    """A format may ask for the check of a signature, which runs a program; a name may be an alias for such a format."""
     for word in words:
         if INTO_SUBMODULES.fullmatch(word.text):
             effects.refuse(f"{word.text} can make git run other programs.")

@@ -52,12 +52,12 @@ def _note(name: str, word: Word, effects: Effects, top: str, *, ended: bool) -> 
             effects.read(Word(text, word.source))
             break
     for each in _behind_colons(text):
-        # In a revision a path begins at the top, unless it says `./`; as a path of its own, where the shell stands.
+        # In a revision a path begins at the top, unless it says `./`; as a separate path, in the shell's directory.
         effects.reads += [os.path.normpath(os.path.join(folder, each)) for folder in (top, *effects.place.cwds)]
 
 
 def _behind_colons(text: str) -> Iterator[str]:
-    """What may be a path in `HEAD:path`, `:0:path`, `:(top)path`, `:/path`: all that stands behind a colon."""
+    """What may be a path in `HEAD:path`, `:0:path`, `:(top)path`, `:/path`: everything after a colon."""
     for found in re.finditer(":", text):
         rest = text[found.end() :]
         if magic := MAGIC.match(text) if found.start() == 0 else None:
@@ -67,7 +67,7 @@ def _behind_colons(text: str) -> Iterator[str]:
 
 
 def _limits(words: list[Word], effects: Effects) -> list[str]:
-    """The plain paths behind a `--`, if there is nothing else there: what is shown lies below them."""
+    """The plain paths behind a `--`, if there is nothing else there: what is shown is below them."""
     texts = [word.text for word in words]
     paths = texts[texts.index("--") + 1 :] if "--" in texts else []
     if not paths or not all(PLAIN.fullmatch(path) for path in paths):

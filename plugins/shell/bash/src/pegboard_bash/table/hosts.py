@@ -28,7 +28,7 @@ KUBE = (
 
 
 def _elsewhere(words: list[Word], effects: Effects) -> None:
-    """A host of one's own choosing: what is asked for there could be what somebody wants to know."""
+    """An arbitrary host: the request itself could leak data to it."""
     for word in words:
         text = word.text.rpartition("=")[2] if word.text.startswith("--repo=") else word.text
         address = "://" in text and not text.startswith("https://github.com/")

@@ -43,7 +43,7 @@ RECURSIVE = "-r -R --recursive --dereference-recursive -d --directories"
 FOLLOWING = "-R --dereference-recursive"
 PATTERN_GIVEN = "-e -f --regexp --file"
 TELLING = frozenset({"--version", "-V", "--help", "-h", "--type-list"})
-"""With one of these alone rg searches nothing. Beside other words they may mean something else, as grep's `-h` does."""
+"""With one of these alone rg searches nothing. With others they may mean something else, like grep's `-h`."""
 NAME_PATTERN = re.compile(r"[\w.*+@-]+", re.ASCII)
 """Patterns of names that mean the same to everybody."""
 

@@ -15,7 +15,7 @@ CONVERSION = re.compile(r"%(?:%|[-+ #0'*.\d]*[hjlLtz]*(\(|[a-zA-Z]|$)|.)", re.DO
 
 
 def check_test(words: list[Word], effects: Effects) -> None:
-    """`test` and `[`: a variable's name may hold a subscript, and bash runs what stands in it."""
+    """`test` and `[`: a variable's name may have a subscript, and bash runs the commands in it."""
     for word in words:
         if word.text in ("-v", "-R"):
             effects.refuse("A test on a variable's name can run commands.")

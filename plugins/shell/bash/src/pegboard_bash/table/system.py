@@ -72,14 +72,14 @@ def check_sysctl(words: list[Word], effects: Effects) -> None:
 
 
 def check_status(words: list[Word], effects: Effects) -> None:
-    """A program that tells how things stand unless it is told to change them."""
+    """A program that shows the state of the system unless its arguments change it."""
     for word in words:
         if not word.text.startswith("-") and word.text not in ("status", "show"):
             effects.refuse(f"{effects.program} may change the system.")
 
 
 def check_man(words: list[Word], effects: Effects) -> None:
-    """Man with plain names: a path or an option can bring its own pager and macros."""
+    """Man with plain names: a path or an option can set its own pager and macros."""
     if [word.text for word in words] == ["--version"]:
         return
     for word in words:

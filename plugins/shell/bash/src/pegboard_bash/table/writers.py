@@ -62,7 +62,7 @@ def check_move(words: list[Word], effects: Effects) -> None:
 
 
 def _write_all(sources: list[str], effects: Effects) -> None:
-    """Note each file that comes to be: a folder brings all that lies in it."""
+    """Record each file that is created: a folder is copied with everything in it."""
     for target in list(effects.writes):
         for source in sources:
             # `sub/.` and `sub/` put what lies in them into the target itself, or beside it.
