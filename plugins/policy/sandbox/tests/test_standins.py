@@ -29,7 +29,7 @@ root = Path(sys.argv[1])
 ctx = Context(root, settings=Settings([Layer("user", "user", {"sandbox.enabled": True})], cwd=str(root)))
 
 async def wrap(spec):
-    return wrapping.wrap_process(spec, ctx) or spec
+    return hooks.wrap_process(spec, ctx) or spec
 
 async def main():
     spec = ProcessSpec(("sh", "-c", sys.argv[2]), root, writable=(root,), keep_output=False)

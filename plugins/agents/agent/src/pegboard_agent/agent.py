@@ -148,7 +148,7 @@ class Agent(Tool[AgentInput, AgentOutput]):
         return await job.start(background=background)
 
     def content(self, value: AgentOutput, /) -> str:
-        from pegboard_agent.reports import worded
+        from pegboard_agent.reports import worded  # Only a result needs it, and it imports the output models.
 
         return worded(value)
 

@@ -19,6 +19,8 @@ from pegboard_read.pages import LinePage, LineRange, page_of
 from pegboard_read.read_output import ReadOutput, TextOutput
 from pegboard_read.streams import COUNTED_BYTES, page_of_stream, survey
 
+# Imports happen inside functions: listing tools must not load the readers of images, PDFs and notebooks.
+
 HELD_BYTES = 2_000_000
 """Files up to this size are read at once; larger ones in pieces."""
 HEAD_BYTES = 1_000_000

@@ -26,6 +26,8 @@ from pegboard_read.read_output import (
     UnchangedFile,
 )
 
+# Imports happen inside functions: listing tools must not load the readers of images, PDFs and notebooks.
+
 
 class ReadInput(Input):
     file_path: Path

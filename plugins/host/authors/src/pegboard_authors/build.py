@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
     from pegboard_authors.bundle_contents import Choice
 
+# Imports happen inside functions: --help must not load packaging libraries.
+
 EXAMPLES = """\
 examples:
   pegboard build --families files,search -o pegboard.pyz

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
     from pegboard_authors.findings import Finding
 
+# Imports happen inside functions: --help must not load packaging libraries.
+
 EXAMPLES = """\
 examples:
   pegboard check                      the plugin in this folder

@@ -8,6 +8,8 @@ from pegboard import PegboardError
 from pegboard_cli.main import COMMANDS, OK, USAGE
 from pegboard_cli.output import visible
 
+# Imports happen inside functions: a listing and --help must not load what only other commands need.
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from pegboard.hosting import CommandRecord

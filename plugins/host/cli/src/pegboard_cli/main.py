@@ -9,6 +9,8 @@ import sys
 from pegboard import DefinitionError, PegboardError, PluginError, ProviderError, SettingsError
 from pegboard.hosting import is_here
 
+# Imports happen inside functions: a listing and --help must not load what only other commands need.
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence

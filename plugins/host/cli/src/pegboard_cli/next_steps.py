@@ -14,6 +14,8 @@ from pegboard_cli.help import foreign_commands
 if TYPE_CHECKING:
     from pegboard import Board
 
+# Imports happen inside functions: a listing and --help must not load what only other commands need.
+
 TUTORIAL = "docs/tutorial/first-tool.md"
 
 

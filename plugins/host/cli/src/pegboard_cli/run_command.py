@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from pegboard_cli.views import View
     from pegboard_session import Outcome, Provider, Session, Transcript
 
+# Imports happen inside functions: a listing and --help must not load what only other commands need.
+
 MODEL = "claude-sonnet-5-5"
 
 EXAMPLES = """\

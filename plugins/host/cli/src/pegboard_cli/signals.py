@@ -14,6 +14,8 @@ import sys
 import time
 from contextlib import contextmanager, suppress
 
+# Imports happen inside functions: a listing and --help must not load what only other commands need.
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import asyncio

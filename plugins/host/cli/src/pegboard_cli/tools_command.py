@@ -9,6 +9,8 @@ from pegboard.wording import counted
 from pegboard_cli import options, output
 from pegboard_cli.main import OK, USAGE
 
+# Imports happen inside functions: a listing and --help must not load what only other commands need.
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any

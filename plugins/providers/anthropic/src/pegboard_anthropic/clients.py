@@ -12,6 +12,8 @@ from pegboard import ProviderError
 if TYPE_CHECKING:
     import anthropic
 
+# Imports happen inside functions: the SDK is slow to import, and only a request needs it.
+
 CONNECT_SECONDS = 10.0
 KEEP_ALIVE_SECONDS = 60.0
 """How long an idle connection is kept: tools often run for longer than the five seconds that are usual."""

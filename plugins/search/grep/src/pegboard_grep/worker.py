@@ -63,7 +63,7 @@ class Engine:
         if job["file"]:
             yield job["file"], f"./{os.path.basename(job['file'])}"
             return
-        from pegboard_ignore import IgnoreRules, Scope, walk
+        from pegboard_ignore import IgnoreRules, Scope, walk  # A search of a single file does without.
 
         scope = Scope.of(
             job["root"],

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from pegboard_bash.repository import git_environment
     from pegboard_bash.understanding import Understanding, understand
 
+# Imports happen inside functions: listing tools must not load the parser and the table of programs.
+
 __all__ = [
     "Bash",
     "BashInput",

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from pegboard_bash.snapshot import Snapshot
     from pegboard_bash.understanding import Understanding
 
+# Imports happen inside functions: listing tools must not load the parser and the table of programs.
+
 
 class BashInput(Input):
     command: str

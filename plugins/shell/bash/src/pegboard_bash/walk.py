@@ -325,7 +325,7 @@ class Walk:
         return [each for part in inner.parts.values() for each in (part.text, *part.also)] if inner else []
 
     def _walk_of(self, text: str) -> Walk | None:
-        from pegboard_bash.understanding import walk_text
+        from pegboard_bash.understanding import walk_text  # The two are recursive: scripts contain scripts.
 
         if self.depth >= DEEPEST_SCRIPT:
             return None

@@ -18,6 +18,8 @@ import time
 from pegboard import SettingsError
 from pegboard.settings import state_dir
 
+# Imports happen inside functions: every command asks for trust at its start, and most find nothing to read.
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

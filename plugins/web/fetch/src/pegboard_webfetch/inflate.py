@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import zlib
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -94,12 +95,10 @@ def _brotli() -> Unpack:
 
 
 def _zstd() -> Unpack:
-    import sys
-
     if sys.version_info >= (3, 14):
-        from compression.zstd import ZstdDecompressor, ZstdError
+        from compression.zstd import ZstdDecompressor, ZstdError  # Late like brotli above.
     else:
-        from backports.zstd import ZstdDecompressor, ZstdError  # As above.
+        from backports.zstd import ZstdDecompressor, ZstdError  # Late like brotli above.
 
     decoder = ZstdDecompressor()
 

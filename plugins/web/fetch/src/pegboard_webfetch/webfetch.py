@@ -11,7 +11,7 @@ from anyio import to_thread
 from pydantic import BaseModel, Field
 
 from pegboard import Block, Context, Decision, Deny, Facts, Image, Input, Text, Tool, ToolError, hookimpl
-from pegboard_webfetch import result_text
+from pegboard_webfetch import extraction, result_text
 from pegboard_webfetch.cache import Cache
 from pegboard_webfetch.guard import refuse_by_sight
 from pegboard_webfetch.lanes import Lanes
@@ -238,8 +238,6 @@ async def _shown(page: Page, args: WebFetchInput, ctx: Context) -> WebFetchOutpu
 
 
 async def _answered(value: WebFetchOutput, page: Page, prompt: str, ctx: Context) -> WebFetchOutput:
-    from pegboard_webfetch import extraction
-
     value.result = await extraction.extracted(ctx.model, prompt, page.text, value.final_url)
     value.how = "extracted"
     if len(page.text) > extraction.LONGEST:
