@@ -1,4 +1,4 @@
-"""How a session starts others: what a sub-agent may use, how many there are, and where each stands."""
+"""How a session starts others: what a sub-agent may use, how many there are, and how deep each is nested."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class SubAgents:
             self._recall()
 
     def registered(self) -> Mapping[str, AgentDefinition]:
-        """The kinds of agents that plugins bring, by name."""
+        """The kinds of agents that plugins provide, by name."""
         return registered_agents(self._session.board)
 
     def tools(self) -> Sequence[str]:
@@ -75,7 +75,7 @@ class SubAgents:
                 session.ctx.services.background.remember(replace(record.task, state=state))
 
     def note_stop(self, task: Task) -> None:
-        """Somebody stops work in the background: if it is an agent, it is not taken up again."""
+        """Background work is stopped by the user or the model: an agent that is stopped is not resumed."""
         for agent in self._tree.agents.values():
             if agent.task and agent.task.id == task.id:
                 agent.stop()

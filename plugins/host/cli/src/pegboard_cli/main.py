@@ -9,6 +9,8 @@ import sys
 from pegboard import DefinitionError, PegboardError, PluginError, ProviderError, SettingsError
 from pegboard.hosting import is_here
 
+# Imports happen inside functions: a listing and --help must not load what only other commands need.
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -126,7 +128,7 @@ def _speak_utf8() -> None:
 
 
 def _leave_the_working_directory() -> None:
-    """Under `python -m` the folder one stands in is on the path; nothing in it may pose as one of our modules."""
+    """Under `python -m` the current folder is on the path; nothing in it may pose as one of our modules."""
     sys.path[:] = [place for place in sys.path if not is_here(place)]
 
 

@@ -6,6 +6,8 @@
 Names load on first use: a command that only lists transcripts does not pay for the loop.
 """
 
+# Imports happen inside functions: importing a provider must not load the session loop.
+
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:

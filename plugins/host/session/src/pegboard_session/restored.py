@@ -1,4 +1,4 @@
-"""Read a conversation back: one pass over its transcript, and nothing kept but what is needed to go on."""
+"""Read a conversation back: one pass over its transcript, which keeps only what is needed to continue."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One call of Bash: what is made of its settings before, and of its end after."""
+"""One call of Bash: what it needs from settings before it runs, and what it reports afterwards."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 from pegboard import Change, Context, ProcessSpec, ToolError
 from pegboard_bash import bash
 from pegboard_bash.codes import ending, interpretation
-from pegboard_bash.confining import HELD, Confined, confine, may_be_held_back, runs_as_reader, with_limits
+from pegboard_bash.confinement import HELD, Confined, confine, may_be_held_back, runs_as_reader, with_limits
 from pegboard_bash.directory import Followed, followed, next_start, roots, start_of
 from pegboard_bash.output import ON_FAILURE, ON_SUCCESS, PREVIEW, Shown, shown
 from pegboard_bash.refusals import SLEPT, may_go_on_in_background, sleeps_long
 from pegboard_bash.repository import git_environment
-from pegboard_bash.running import Limits, run, specification, start
+from pegboard_bash.run import TimeLimits, run, specification, start
 from pegboard_bash.shape import shape_of
-from pegboard_bash.views import note_view
+from pegboard_bash.shown_file import note_view
 from pegboard_processes import ProcessExit, Task
 from pegboard_processes.memory import kills_for_memory
 
@@ -35,7 +35,7 @@ QUIET_ENVIRONMENT = {
 STAYED = "The command still ran in the sandbox: sandbox.allowUnsandboxedCommands is not set."
 
 
-class Calling:
+class BashCall:
     """A call, with what is known of it."""
 
     def __init__(
@@ -85,7 +85,7 @@ class Calling:
         cwd, remark = next_start(told, self.start, ctx) if carries else (None, "")
         return self._ended(ended, cwd, remark, kills)
 
-    def _limits(self) -> Limits:
+    def _limits(self) -> TimeLimits:
         settings, args = self.ctx.settings, self.args
         usual = settings.get("bash.defaultTimeoutMs")
         longest = max(usual, settings.get("bash.maxTimeoutMs"))
@@ -96,7 +96,7 @@ class Calling:
             and self.ctx.services.background is not None
             and may_go_on_in_background(args.command)
         )
-        return Limits(min(args.timeout or usual, longest) / 1000, goes_on)
+        return TimeLimits(min(args.timeout or usual, longest) / 1000, goes_on)
 
     def _specification(self, trail: Followed | None) -> ProcessSpec:
         # The user's own start file is not among what a confined command can read.

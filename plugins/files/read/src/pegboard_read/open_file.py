@@ -66,9 +66,9 @@ def explained(path: Path, cwd: Path, error: OSError) -> ToolError:
     if error.errno == errno.ELOOP:
         return ToolError(f"{name} is a symbolic link that points back to itself.", code="invalid_input")
     if error.errno == errno.ENAMETOOLONG:
-        return ToolError(f"A part of the path {name[:80]}… is longer than 255 bytes, the limit for a file name.")
+        return ToolError(f"Part of the path {name[:80]}… is longer than 255 bytes, the limit for a file name.")
     if error.errno == errno.ENOTDIR:
-        return ToolError(f"A part of the path {name} is a file, not a folder. Check the path.", code="not_found")
+        return ToolError(f"Part of the path {name} is a file, not a folder. Check the path.", code="not_found")
     if error.errno in (errno.EACCES, errno.EPERM):
         reason = f"{name} cannot be read: the operating system denies permission."
         return ToolError(f"{reason} Continue without it, or ask the user.", code="permission_denied")

@@ -12,7 +12,17 @@ from typing import TYPE_CHECKING, Any
 from pegboard import Allow, Context, Facts, Fine, ProcessSpec, Settings, Tool, ToolError
 from pegboard.permission import WorkingDirectories
 from pegboard.settings import FROM_REPOSITORY
-from pegboard_confine import Available, CannotHideError, Limits, Place, Wanted, available, limited, place_for, why_not
+from pegboard_confine import (
+    Access,
+    Available,
+    CannotHideError,
+    Confinement,
+    ResourceLimits,
+    available,
+    confinement_for,
+    limited,
+    why_not,
+)
 from pegboard_rules.grammar import Rule
 from pegboard_rules.path_index import DEEP, start_of
 from pegboard_rules.patterns import literal
@@ -22,7 +32,7 @@ if TYPE_CHECKING:
     from pegboard_bash.understanding import Understanding
 
 LAYER = "read-only"
-"""The layer of a decision that nobody made but the facts."""
+"""The layer of a decision that follows from the facts alone."""
 MEGABYTE = 1_000_000
 OUTPUT_BYTES = 100_000_000
 
@@ -32,7 +42,7 @@ NEED_PROCESSES = frozenset(
 """Programs that read /proc: it cannot be granted in parts, and shows the command lines of all processes."""
 
 HELD = (
-    "It ran confined, as every command that runs without a question: it could read only the working directories and "
+    "It ran confined, like every command that runs without approval: it could read only the working directories and "
     "what is installed, write nothing and reach no network. If that made it fail, run it again with "
     "dangerouslyDisableSandbox: true. The user will be asked."
 )
@@ -61,7 +71,7 @@ def held_to_reading(facts: Facts, understood: Understanding, leaves: bool, tool:
     if not (facts.read_only and found):
         return facts
     if leaves:
-        return _asking(facts, "It asks to run outside the confinement of commands that only read.")
+        return _asking(facts, "It asks to run unconfined, unlike other commands that only read.")
     wanted = wanted_by(facts, understood, tool, ctx)
     problem = wanted if isinstance(wanted, str) else why_not(wanted, found.kind)
     if problem:
@@ -78,10 +88,10 @@ def _asking(facts: Facts, reason: str) -> Facts:
     return replace(facts, read_only=False, concurrency_safe=False, parts=parts, reason=reason)
 
 
-_latest: list[tuple[Understanding, Settings, Path, tuple[Path, ...], Wanted | str]] = []
+_latest: list[tuple[Understanding, Settings, Path, tuple[Path, ...], Access | str]] = []
 
 
-def wanted_by(facts: Facts, understood: Understanding, tool: Tool[Any, Any], ctx: Context) -> Wanted | str:
+def wanted_by(facts: Facts, understood: Understanding, tool: Tool[Any, Any], ctx: Context) -> Access | str:
     """What a command is to see, or why that cannot be said. Asked for a command when it is judged, and when it runs."""
     for known, settings, cwd, roots, wanted in _latest:
         if known is understood and settings is ctx.settings and cwd == ctx.cwd and roots == ctx.roots:
@@ -91,7 +101,7 @@ def wanted_by(facts: Facts, understood: Understanding, tool: Tool[Any, Any], ctx
     return wanted
 
 
-def _wanted_by(facts: Facts, understood: Understanding, tool: Tool[Any, Any], ctx: Context) -> Wanted | str:
+def _wanted_by(facts: Facts, understood: Understanding, tool: Tool[Any, Any], ctx: Context) -> Access | str:
     rules = RuleSet.of(ctx.settings)
     if ("deny", "Read") in rules.whole or ("ask", "Read") in rules.whole:
         return "a rule is about every file"
@@ -104,7 +114,7 @@ def _wanted_by(facts: Facts, understood: Understanding, tool: Tool[Any, Any], ct
             for path in ctx.settings.get("sandbox.filesystem.denyRead", ())
         ]
     elsewhere = tuple(str(path) for path in facts.reads if not at.hold(os.path.realpath(path)))
-    return Wanted(
+    return Access(
         at.roots,
         home,
         os.environ.get("PATH", ""),
@@ -144,7 +154,7 @@ def _literal_paths(rule: Rule, ctx: Context, home: str) -> list[str] | None:
 class Confined:
     """The place of one command, which ends when both the call and the process are over."""
 
-    def __init__(self, made: Place, limits: Limits) -> None:
+    def __init__(self, made: Confinement, limits: ResourceLimits) -> None:
         self._place, self._limits = made, limits
         self._running, self._call_is_over = False, False
 
@@ -163,7 +173,7 @@ class Confined:
         return replace(spec, starter=starter, confined=True, network=False, on_end=self._process_is_over)
 
     def call_is_over(self) -> None:
-        """The call needs its folder no longer; a process that goes on in the background does."""
+        """The call no longer needs its folder; a process that continues in the background does."""
         self._call_is_over = True
         if not self._running:
             self._place.end()
@@ -183,7 +193,7 @@ def confine(understood: Understanding, tool: Tool[Any, Any], ctx: Context) -> Co
     try:
         if isinstance(wanted, str):
             raise CannotHideError(wanted)
-        return Confined(place_for(wanted, found.kind), limits_of(ctx.settings))
+        return Confined(confinement_for(wanted, found.kind), limits_of(ctx.settings))
     except (CannotHideError, OSError) as problem:
         raise ToolError(f"The command cannot be confined: {problem}. Nothing was started. {RETRY}") from problem
 
@@ -191,11 +201,11 @@ def confine(understood: Understanding, tool: Tool[Any, Any], ctx: Context) -> Co
 RETRY = "Run it again with dangerouslyDisableSandbox: true. The user will be asked."
 
 
-def limits_of(settings: Settings) -> Limits:
+def limits_of(settings: Settings) -> ResourceLimits:
     """What each process of a command that runs because it only reads may use."""
-    usual = Limits()
+    usual = ResourceLimits()
     memory, size = settings.get("bash.readers.maxMemoryMb"), settings.get("bash.readers.maxFileMb")
-    return Limits(
+    return ResourceLimits(
         memory * MEGABYTE if memory else usual.memory_bytes,
         settings.get("bash.readers.maxCpuSeconds", usual.cpu_seconds),
         size * MEGABYTE if size else usual.file_bytes,
@@ -228,6 +238,6 @@ def diagnosis(settings: Settings) -> list[str]:
     if found:
         why = f" Landlock is not used: {found.why}." if found.why else ""
         return [Fine(f"Commands that run because they only read are confined by {found.name}.{why}")]
-    meaning = "Only plain commands run without a question then."
+    meaning = "Until then, only plain commands run without approval."
     remedy = "Use a kernel with Landlock (6.2 or later), or install bubblewrap."
     return [f"Commands that run because they only read are not confined: {found.why}. {meaning} {remedy}"]

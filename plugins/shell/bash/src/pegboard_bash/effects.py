@@ -1,4 +1,4 @@
-"""What one simple command would do, as it is found out word by word."""
+"""What one simple command would do, collected word by word."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ class TooManyError(Exception):
 
 
 @dataclass(slots=True)
-class Place:
-    """Where a command stands: its possible working directories, the one the session is in, and home."""
+class ShellState:
+    """The state of the shell before a command: its possible working directories, the session's, and home."""
 
     start: str
     home: str
@@ -47,7 +47,7 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Tree:
+class FolderTree:
     """A folder that is read with all below it."""
 
     folder: str
@@ -61,10 +61,10 @@ class Tree:
 
 
 @dataclass(slots=True)
-class Deed:
+class Effects:
     """The effects of one simple command. It only reads until something says otherwise."""
 
-    place: Place
+    place: ShellState
     program: str = ""
     reason: str = ""
     """Why it is not taken for reading, in words; empty when it only reads."""
@@ -74,7 +74,7 @@ class Deed:
     destructive: bool = False
     exact: bool = False
     critical: str = ""
-    """What of it deletes too much to be let through by anybody but a person."""
+    """The part of it that deletes so much that only a person may approve it."""
     reads: list[str] = field(default_factory=list)
     writes: list[str] = field(default_factory=list)
     deletes: list[str] = field(default_factory=list)
@@ -87,11 +87,11 @@ class Deed:
     """Scripts for a shell that the command runs, when they are plain text."""
     also: list[str] = field(default_factory=list)
     """Other spellings of it for rules that restrict."""
-    trees: list[Tree] = field(default_factory=list)
-    """Folders of which it reads what lies below, so that somebody who knows the rules can look for what they deny."""
+    trees: list[FolderTree] = field(default_factory=list)
+    """Folders that it reads recursively, so that rules can be checked against what is in them."""
 
     def refuse(self, reason: str) -> None:
-        """It may do something that nobody described: ask, with this reason."""
+        """It may have effects that are not described: ask, with this reason."""
         self.known = False
         self.reason = self.reason or reason
 

@@ -9,7 +9,7 @@ ALTERNATES = ("alternates", "http-alternates")
 
 
 def borrowed(git: str, common: str) -> str:
-    """What of a repository lies elsewhere, as a sentence; empty when all of it lies in its own folders."""
+    """What part of a repository is elsewhere, as a sentence; empty if all of it is in its own folders."""
     for name in ALTERNATES:
         if os.path.lexists(f"{common}/objects/info/{name}"):
             return "The repository borrows objects from another one, so git would show what is there."

@@ -12,7 +12,7 @@ from pegboard_sandbox.policy import Policy
 from pegboard_sandbox.roots import is_in
 
 PLAIN = re.compile(r"[A-Za-z0-9_@%+:,./ -]+")
-"""Words that mean to every shell what they say. Anything else could be, or bring along, another command."""
+"""Words that mean to every shell what they say. Anything else could be, or contain, another command."""
 
 SHELL = ("bash", "-c")
 

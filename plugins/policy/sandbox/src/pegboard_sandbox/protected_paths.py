@@ -67,7 +67,7 @@ class Held:
         if stat.S_ISLNK(found.st_mode):
             raise ToolError(
                 f"The sandbox cannot protect {path}, because it is a symbolic link. Nothing was started. "
-                "Replace the link by what it points to, or switch the sandbox off."
+                "Replace the link with its target, or switch the sandbox off."
             )
         is_empty = stat.S_ISDIR(found.st_mode) and _is_empty(path, found)
         (self.empty if is_empty else self.there).append(path)
@@ -158,7 +158,7 @@ def _hold_git_folder(folder: str, held: Held) -> None:
 
 
 def is_inside_protected(path: str) -> bool:
-    """Whether a path is, or lies in, a folder that sets policy or runs code."""
+    """Whether a path is, or is inside, a folder that sets policy or runs code."""
     names = [name.lower() for name in path.split("/") if name]
     for at, name in enumerate(names):
         if name in ALL_FOLDERS and names[at + 1 : at + 2] != [OPEN_INSIDE.get(name)]:
@@ -169,7 +169,7 @@ def is_inside_protected(path: str) -> bool:
 
 
 def is_protected_file(path: str) -> bool:
-    """Whether a file sets policy or runs code, by its name or by where it lies; build files do not count."""
+    """Whether a file sets policy or runs code, by its name or its location; build files do not count."""
     name = os.path.basename(path).lower()
     return is_inside_protected(path) or (name not in BUILD and _is_protected(name))
 

@@ -6,7 +6,7 @@ import re
 from itertools import pairwise, product
 
 UNKNOWN = "\0"
-"""Stands in a word for what only the running shell knows. No command that is read holds a NUL byte itself."""
+"""The placeholder in a word for what only the running shell knows. No command contains a NUL byte itself."""
 
 Shape = tuple[str, str, tuple[str, ...]]
 """What a word is before anything is looked up: its text with a NUL for each hole, how it is quoted, its holes."""
@@ -20,7 +20,7 @@ LATE_TILDE = re.compile(r"[=:]~")
 """bash replaces a `~` behind `=` and `:` as well, but only in some words: doubt."""
 
 
-class Spelling:
+class WordBuilder:
     """Pieces of a word in order. A piece is text, unquoted (`u`) or quoted (`q`), or a hole with its kind."""
 
     __slots__ = ("known", "pieces")
@@ -67,7 +67,7 @@ class Spelling:
         return "".join(texts), "".join(masks), tuple(holes)
 
 
-def add_ansi(text: str, into: Spelling) -> None:
+def add_ansi(text: str, into: WordBuilder) -> None:
     """The inside of `$'…'`. Escapes that depend on the locale, and those for a NUL, are not resolved."""
     at = 0
     for found in ANSI.finditer(text):
@@ -99,7 +99,7 @@ def is_pattern(text: str, mask: str) -> bool:
 
 
 def has_late_tilde(text: str, mask: str) -> bool:
-    """Whether a `~` may be replaced that does not stand at the beginning."""
+    """Whether a `~` that is not at the beginning may be expanded."""
     return any(mask[found.start() : found.end()] == "uu" for found in LATE_TILDE.finditer(text))
 
 
@@ -120,7 +120,7 @@ def expand_braces(text: str, mask: str) -> list[Masked] | None:
         return None
     pieces.append([(text[at:], mask[at:])])
     words = [("".join(part[0] for part in made), "".join(part[1] for part in made)) for made in product(*pieces)]
-    # An empty word without quotes vanishes, and with quotes that stand elsewhere in the source it stays.
+    # An empty word without quotes vanishes, and with quotes elsewhere in the source it stays.
     return words if all(made for made, _ in words) else None
 
 

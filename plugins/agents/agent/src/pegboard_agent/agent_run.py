@@ -22,7 +22,7 @@ ALIVE = ("request_started", "message_finished", "call_started", "call_finished")
 """Events that count as a sign of life of the whole call."""
 
 
-class Job:
+class AgentRun:
     """A child that is about to run, and all that its run needs."""
 
     def __init__(
@@ -141,7 +141,7 @@ class Job:
                 with self._log.open("a", encoding="utf-8", errors="surrogatepass") as file:
                     file.write(line + "\n")
             except OSError:
-                self._log = None  # A full disk must not stop the agent; its report goes to the model all the same.
+                self._log = None  # A full disk must not stop the agent; its report still goes to the model.
 
 
 def with_file(output: AgentOutput, log: Path | None) -> AgentOutput:

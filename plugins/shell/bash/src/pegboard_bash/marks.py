@@ -16,7 +16,7 @@ UNMARKED = frozenset({";", "\n", "<<", "<<-", ";;"})
 LEAVES = frozenset({"word", "number", "string", "raw_string", "concatenation", "simple_expansion", "expansion"})
 
 
-class Record:
+class Marks:
     """Marks of the words, commands, redirects and signs that were judged, and the places that were given up."""
 
     __slots__ = ("marks", "spans", "speller")
@@ -38,7 +38,7 @@ class Record:
         self.marks |= {("value", word.mark) for word in words}
 
     def command(self, assignments: list[Mark], words: list[Word]) -> None:
-        """A simple command. Words that braces made of one word count once."""
+        """A simple command. Words that braces expanded from one word count once."""
         marks: list[Mark | None] = [*assignments]
         for word in words:
             if word.mark is None or not marks or word.mark != marks[-1]:

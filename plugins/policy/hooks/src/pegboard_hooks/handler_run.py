@@ -16,7 +16,7 @@ MAX_OUTPUT_BYTES = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Ran:
+class HandlerRun:
     """How a command ended. With a `problem`, the exit code has no meaning."""
 
     code: int | None = None
@@ -25,7 +25,7 @@ class Ran:
     problem: str = ""
 
 
-async def run(handler: Handler, payload: Mapping[str, Any], ctx: Context) -> Ran:
+async def run(handler: Handler, payload: Mapping[str, Any], ctx: Context) -> HandlerRun:
     """Run a handler until it ends or times out; everything it started is gone afterwards."""
     root = Path(ctx.settings.root)
     output, errors = bytearray(), bytearray()
@@ -42,11 +42,11 @@ async def run(handler: Handler, payload: Mapping[str, Any], ctx: Context) -> Ran
     try:
         ended = await ctx.processes.run(spec, on_output=output.extend, on_error=errors.extend)
     except ToolError as error:
-        return Ran(problem=error.message)
+        return HandlerRun(problem=error.message)
     if ended.timed_out:
-        return Ran(problem=f"It took longer than {handler.timeout:g} s and was killed.")
+        return HandlerRun(problem=f"It took longer than {handler.timeout:g} s and was killed.")
     if ended.truncated:
-        return Ran(problem=f"It printed more than {MAX_OUTPUT_BYTES} bytes and was killed.")
+        return HandlerRun(problem=f"It printed more than {MAX_OUTPUT_BYTES} bytes and was killed.")
     if ended.code is None:
-        return Ran(problem=f"It was killed by {ended.signal or 'a signal'}.")
-    return Ran(ended.code, bytes(output), bytes(errors))
+        return HandlerRun(problem=f"It was killed by {ended.signal or 'a signal'}.")
+    return HandlerRun(ended.code, bytes(output), bytes(errors))

@@ -13,11 +13,13 @@ from pegboard_files import FileState
 from pegboard_files.encodings import Charset, NotTextError, canonical, charset_of, is_valid, mark_for
 from pegboard_files.service import stat_state
 from pegboard_files.text_style import declared_style
-from pegboard_read.guessing import guess
-from pegboard_read.opening import shown
-from pegboard_read.outputs import ReadOutput, TextFile
-from pegboard_read.pages import Page, Wanted, page_of
+from pegboard_read.encoding_guess import guess
+from pegboard_read.open_file import shown
+from pegboard_read.pages import LinePage, LineRange, page_of
+from pegboard_read.read_output import ReadOutput, TextOutput
 from pegboard_read.streams import COUNTED_BYTES, page_of_stream, survey
+
+# Imports happen inside functions: listing tools must not load the readers of images, PDFs and notebooks.
 
 HELD_BYTES = 2_000_000
 """Files up to this size are read at once; larger ones in pieces."""
@@ -33,7 +35,7 @@ BINARIES = {
 }
 
 
-class Reading:
+class FileReader:
     """The reading of one file, and what the conversation remembers of it."""
 
     def __init__(
@@ -41,7 +43,7 @@ class Reading:
         path: Path,
         file: BinaryIO,
         found: os.stat_result,
-        wanted: Wanted,
+        wanted: LineRange,
         pages: str | None,
         encoding: str | None,
         ctx: Context,
@@ -107,7 +109,7 @@ class Reading:
         shown_all = len(value.cells) == value.total_cells and not any(cell.cut for cell in value.cells)
         return value, replace(stat_state(self.found, hashlib.sha256(whole).hexdigest()), complete=shown_all)
 
-    def _text(self, data: bytes) -> tuple[TextFile, FileState]:
+    def _text(self, data: bytes) -> tuple[TextOutput, FileState]:
         held = len(data) <= HELD_BYTES
         charset = self._charset(data if held else data[:HEAD_BYTES], whole=held)
         if held:
@@ -138,11 +140,11 @@ class Reading:
     def _tick(self, done: int) -> None:
         self.ctx.report(f"{done // 1_000_000} MB of {self.name} scanned")
 
-    def _text_file(self, page: Page, charset: Charset) -> TextFile:
+    def _text_file(self, page: LinePage, charset: Charset) -> TextOutput:
         note = ""
         if charset.found_by == "guess":
             note = f"The encoding is not declared; it was guessed to be {charset.encoding}."
-        value = TextFile(
+        value = TextOutput(
             file_path=self.name,
             content=page.content,
             num_lines=page.count,
@@ -158,7 +160,7 @@ class Reading:
         value.remember_lines(page.lines)
         return value
 
-    def _state(self, page: Page, charset: Charset, digest: str) -> FileState:
+    def _state(self, page: LinePage, charset: Charset, digest: str) -> FileState:
         last = page.start + page.count - 1
         complete = page.complete and bool(digest)
         base = stat_state(self.found, digest)

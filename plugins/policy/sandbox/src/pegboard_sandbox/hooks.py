@@ -15,10 +15,10 @@ import anyio.to_thread
 
 from pegboard import Context, ProcessSpec, ToolError, hookimpl
 from pegboard_sandbox import bridge, bubblewrap, landlock
-from pegboard_sandbox.choosing import REMEDY, choose
-from pegboard_sandbox.excluding import is_excluded
-from pegboard_sandbox.layout import Layout, Place, is_hidden, lay_out, require_inside
+from pegboard_sandbox.excluded_commands import is_excluded
+from pegboard_sandbox.layout import Layout, ProcessPaths, is_hidden, lay_out, require_inside
 from pegboard_sandbox.ledger import ENDING, Ledger
+from pegboard_sandbox.mechanism import REMEDY, choose
 from pegboard_sandbox.policy import Policy, own_folders
 from pegboard_sandbox.proxy import proxy_for
 from pegboard_sandbox.roots import is_in, visible_folders, writable_roots
@@ -47,7 +47,7 @@ def wrap_process(spec: ProcessSpec, ctx: Context) -> ProcessSpec | None:
         return replace(spec, env=policy.environment(spec.env))
     wanted = (*map(str, spec.writable), *policy.allow_write) if spec.writable else ()
     roots, cwd = writable_roots(wanted, starts), str(spec.cwd)
-    place = Place(
+    place = ProcessPaths(
         cwd if cwd in roots else os.path.realpath(cwd),
         roots,
         own_folders(ctx.settings, os.environ),
@@ -62,7 +62,7 @@ def wrap_process(spec: ProcessSpec, ctx: Context) -> ProcessSpec | None:
     try:
         return wrap(replace(spec, env=env), policy, place)
     except OSError as error:
-        sentence = f"The sandbox cannot be made: {error.strerror} ({error.filename}). Nothing was started."
+        sentence = f"The sandbox cannot be set up: {error.strerror} ({error.filename}). Nothing was started."
         raise ToolError(sentence, code="unsupported") from error
 
 
@@ -73,7 +73,7 @@ async def end_session() -> None:
 
 
 def is_own_script(path: str, roots: list[str]) -> bool:
-    """Whether the script that a shell reads first is one that the tool has put beside its command."""
+    """Whether the script that a shell reads first is one that the tool added to its command."""
     return bool(path) and any(is_in(os.path.realpath(path), root) for root in roots)
 
 
@@ -93,7 +93,7 @@ def tidy_at_exit() -> None:
 
 
 class _Tidying:
-    """Removes stand-ins in a thread of its own: a moment after a run, and from time to time while others go on."""
+    """Removes stand-ins in its own thread: shortly after a run, and periodically while others continue."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -119,7 +119,7 @@ class _Tidying:
 _TIDYING = _Tidying()
 
 
-def _by_bubblewrap(spec: ProcessSpec, policy: Policy, place: Place) -> ProcessSpec:
+def _by_bubblewrap(spec: ProcessSpec, policy: Policy, place: ProcessPaths) -> ProcessSpec:
     ledger = _ledger()
     # Together, so that nobody removes a stand-in between the look and the note.
     with ledger.alone():
@@ -137,7 +137,7 @@ def _by_bubblewrap(spec: ProcessSpec, policy: Policy, place: Place) -> ProcessSp
     return replace(spec, argv=argv, env=env, on_end=on_end)
 
 
-def _arguments(spec: ProcessSpec, policy: Policy, place: Place, layout: Layout, note: str) -> tuple[str, ...]:
+def _arguments(spec: ProcessSpec, policy: Policy, place: ProcessPaths, layout: Layout, note: str) -> tuple[str, ...]:
     mounts, lock, argv = layout.mounts, note, spec.argv
     if note and (is_hidden(note) or any(is_in(note, path) for path in policy.unreadable)):
         mounts[LOCK], lock = ("--ro-bind", note, LOCK), LOCK
@@ -158,7 +158,7 @@ def _ended(ledger: Ledger, note: str, further: Callable[[], None] | None) -> Non
         further()
 
 
-def _by_landlock(spec: ProcessSpec, policy: Policy, place: Place) -> ProcessSpec:
+def _by_landlock(spec: ProcessSpec, policy: Policy, place: ProcessPaths) -> ProcessSpec:
     network = spec.network and policy.network == "on"
     words, temporary = landlock.command(place, policy, network=network)
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 from functools import lru_cache
 
-from pegboard_bash.deeds import Place
+from pegboard_bash.effects import ShellState
 
 
-def is_of_project(name: str, place: Place) -> bool:
-    """Whether the program lies in a folder of PATH that belongs to the project, or is named from where the shell is."""
+def is_of_project(name: str, place: ShellState) -> bool:
+    """Whether the program is in a folder of PATH that belongs to the project, or is named from where the shell is."""
     folders = _in_project(os.environ.get("PATH", ""), place.start)
     return any(os.path.lexists(os.path.join(cwd, folder, name)) for folder in folders for cwd in place.cwds)
 

@@ -1,4 +1,4 @@
-"""A process that one talks to: its input stays open, and its output is read when somebody wants it.
+"""A process to talk to: its input stays open, and its output is read on demand.
 
 Nothing is read ahead, so a process that writes faster than it is read has to wait, and memory stays bounded.
 """
@@ -118,7 +118,7 @@ class Inlet:
         """Nothing comes anyway."""
 
     async def write(self, data: memoryview) -> int:
-        """Write a part of the data and say how much; raises `BrokenPipeError` when nobody reads any more."""
+        """Write a part of the data and say how much; raises `BrokenPipeError` when the other end is closed."""
         while True:
             if self.closed:
                 raise BrokenPipeError
@@ -137,7 +137,7 @@ class Inlet:
             self._inlet = -1
 
 
-class Tail:
+class StderrTail:
     """The last of what a process says on standard error, also passed on to a listener."""
 
     def __init__(self, listener: OnBytes | None) -> None:
@@ -154,7 +154,9 @@ class Tail:
 class Conversation:
     """A process whose input stays open. See `pegboard_processes.OpenProcess`."""
 
-    def __init__(self, spec: ProcessSpec, child: Child, inlet: Inlet, outlet: Outlet, tail: Tail, grace: float) -> None:
+    def __init__(
+        self, spec: ProcessSpec, child: Child, inlet: Inlet, outlet: Outlet, tail: StderrTail, grace: float
+    ) -> None:
         self._name = os.path.basename(spec.argv[0])
         self._child, self._in, self._out, self._tail, self._grace = child, inlet, outlet, tail, grace
         self._sending, self._receiving = anyio.Lock(fast_acquire=True), anyio.Lock(fast_acquire=True)
@@ -190,7 +192,7 @@ class Conversation:
                 raise await self._over("it no longer reads its input") from None
             except BaseException:
                 if len(rest) < len(data):  # cancelled in the middle: what came next would be taken for its rest
-                    self._why = f"Only a part of a message was sent to {self._name}. Restart it."
+                    self._why = f"Only part of a message was sent to {self._name}. Restart it."
                 raise
             await anyio.lowlevel.checkpoint()
 
@@ -308,7 +310,7 @@ class Conversation:
 
 
 class _Lines:
-    """No generator: one that is left in the middle would need somebody to close it."""
+    """Not a generator: one that is left in the middle would have to be closed."""
 
     def __init__(self, source: Conversation, max_bytes: int) -> None:
         self._source, self._max_bytes = source, max_bytes

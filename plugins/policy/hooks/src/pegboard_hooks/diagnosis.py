@@ -27,7 +27,7 @@ def faulty_conditions(settings: Settings, tools: Mapping[str, ToolInfo]) -> Iter
     for handler in read_handlers(settings)[0]:
         if handler.condition and (fault := handler.condition.fault_for(tools)):
             rule = handler.condition.rule.text
-            yield Notice(handler.source, f"{handler.event}: if {rule}: {fault} The hook runs without it.")
+            yield Notice(handler.source, f"{handler.event}: if {rule}: {fault} The hook runs without this condition.")
 
 
 def _program(handler: Handler, settings: Settings) -> str:

@@ -1,4 +1,4 @@
-"""Both readings of a text beside each other: what they found alike may be judged, everything else is doubt."""
+"""Compare both readings of a text: what they agree on is judged, everything else asks."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pegboard_bash.simple import SHELLS, absorb, read_command
 from pegboard_bash.words import Word, finished
 
 if TYPE_CHECKING:
-    from pegboard_bash.recording import Record
+    from pegboard_bash.marks import Marks
     from pegboard_bash.walk import Walk
 
 MOST_COMMANDS = 1_000
@@ -27,7 +27,7 @@ def compare(walk: Walk, text: str) -> None:
     if not problem and needs_bash(text) and not walk.depth:
         problem = problem_with_bash(text)
     if problem:
-        walk.deed.refuse(problem)
+        walk.effects.refuse(problem)
         walk.collapse(text)
     if problem or walk.record.spans or walk.exhausted:
         # With a part that is in doubt anyway: a part of its own would need a rule of its own.
@@ -35,7 +35,7 @@ def compare(walk: Walk, text: str) -> None:
         walk.add(Part(doubtful, tuple(_spellings(second, walk)), exact=True))
 
 
-def disagreement(record: Record, second: SecondReading) -> str:
+def disagreement(record: Marks, second: SecondReading) -> str:
     """What the two readings do not agree on, as a sentence; empty when they agree."""
     if second.doubt:
         return f"It cannot be parsed reliably: {second.doubt}."
@@ -48,7 +48,7 @@ def disagreement(record: Record, second: SecondReading) -> str:
 
 
 def _place(mark: object) -> int:
-    """Where a mark stands: its first number."""
+    """The position of a mark: its first number."""
     while isinstance(mark, tuple):
         mark = mark[1] if isinstance(mark[0], str) else mark[0]
     return mark if isinstance(mark, int) else 0
@@ -67,10 +67,10 @@ def _spellings(second: SecondReading, walk: Walk) -> Iterator[str]:
             continue
         walk.limit_patterns(words)
         reading = read_command(words, walk.place, walk.depth)
-        absorb(walk.deed, reading.deed)
+        absorb(walk.effects, reading.effects)
         yield from (reading.text, *reading.also)
-        given = command.given if reading.deed.program in SHELLS else []
-        for script in (*reading.deed.subtexts, *given)[: MOST_SCRIPTS - scripts]:
+        given = command.given if reading.effects.program in SHELLS else []
+        for script in (*reading.effects.subtexts, *given)[: MOST_SCRIPTS - scripts]:
             scripts += 1
             yield from walk.spellings_of(script)
 

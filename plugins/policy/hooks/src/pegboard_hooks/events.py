@@ -12,16 +12,16 @@ import anyio
 from pegboard import Context, Facts, Input, Tool
 from pegboard.hosting import maybe_await
 from pegboard_hooks.conditions import Condition
+from pegboard_hooks.handler_run import run
 from pegboard_hooks.handlers import Handler
 from pegboard_hooks.plan import Plan
 from pegboard_hooks.replies import Reply, read_reply
-from pegboard_hooks.running import run
 
 log = logging.getLogger("pegboard.hooks")
 
 
 @dataclass(frozen=True, slots=True)
-class Subject:
+class HookedCall:
     """The call that an event is about, for the `if` of handlers."""
 
     tool: Tool[Any, Any]
@@ -32,7 +32,7 @@ Answered = tuple[Handler, Reply]
 
 
 async def fire(
-    event: str, names: tuple[str, ...], about: Mapping[str, Any], ctx: Context, subject: Subject | None = None
+    event: str, names: tuple[str, ...], about: Mapping[str, Any], ctx: Context, subject: HookedCall | None = None
 ) -> list[Answered]:
     """The answers of all handlers in the order of the settings, not of completion."""
     plan = Plan.of(ctx.settings)
@@ -79,7 +79,7 @@ def common(event: str, plan: Plan, ctx: Context) -> dict[str, Any]:
     return said
 
 
-async def _chosen(event: str, names: tuple[str, ...], ctx: Context, subject: Subject | None) -> list[Handler]:
+async def _chosen(event: str, names: tuple[str, ...], ctx: Context, subject: HookedCall | None) -> list[Handler]:
     plan = Plan.of(ctx.settings)
     done = plan.conversation(ctx.session_id).done
     chosen = []
@@ -94,7 +94,7 @@ async def _chosen(event: str, names: tuple[str, ...], ctx: Context, subject: Sub
     return chosen
 
 
-async def _holds(condition: Condition, subject: Subject, ctx: Context) -> bool:
+async def _holds(condition: Condition, subject: HookedCall, ctx: Context) -> bool:
     try:
         facts: Facts = await maybe_await(subject.tool.facts(subject.args, ctx))
     except Exception:  # The tool cannot say what the call would do; in doubt, the hook runs.

@@ -12,7 +12,7 @@ from pydantic import Field, PrivateAttr
 from pegboard_files.records import Record
 
 
-class TextFile(Record):
+class TextOutput(Record):
     type: Literal["text"] = "text"
     file_path: str
     content: str
@@ -116,5 +116,5 @@ class UnchangedFile(Record):
 
 
 ReadOutput: TypeAlias = Annotated[
-    TextFile | ImageFile | NotebookFile | PdfFile | PartsFile | UnchangedFile, Field(discriminator="type")
+    TextOutput | ImageFile | NotebookFile | PdfFile | PartsFile | UnchangedFile, Field(discriminator="type")
 ]

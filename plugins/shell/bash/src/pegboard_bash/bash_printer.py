@@ -1,7 +1,7 @@
 """bash as a printer: it reads a text on its standard input and prints what it has read. Nothing of it is run.
 
 With `-c` it would run the text, and with `BASH_ENV` that file; so neither is ever given. Where Landlock is there it
-runs confined like any command that only reads, and without a folder of anybody's to read.
+runs confined like any command that only reads, and with no user folder to read.
 """
 
 from __future__ import annotations
@@ -17,7 +17,16 @@ import time
 from contextlib import suppress
 from functools import cache
 
-from pegboard_confine import HELPER, LANDLOCK, CannotHideError, Limits, Place, Wanted, available, place_for
+from pegboard_confine import (
+    HELPER,
+    LANDLOCK,
+    Access,
+    CannotHideError,
+    Confinement,
+    ResourceLimits,
+    available,
+    confinement_for,
+)
 
 FOLDERS = ("/bin", "/usr/bin", "/usr/local/bin", "/opt/homebrew/bin", "/run/current-system/sw/bin")
 """Not looked for in PATH: a project may have put a folder of its own there, and nothing is decided yet."""
@@ -27,8 +36,8 @@ ENVIRONMENT = {"LC_ALL": "C.UTF-8"}
 SECONDS = 2
 LARGEST = 256 * 1024 * 1024
 MOST_PRINTED = 4 * 1024 * 1024
-NOTHING_TO_SEE = Wanted((), "/nonexistent")
-LIMITS = Limits(memory_bytes=LARGEST, cpu_seconds=SECONDS, file_bytes=0, processes=None)
+NOTHING_TO_SEE = Access((), "/nonexistent")
+LIMITS = ResourceLimits(memory_bytes=LARGEST, cpu_seconds=SECONDS, file_bytes=0, processes=None)
 
 
 def pretty_printed(text: str) -> str | None:
@@ -52,14 +61,14 @@ def _bash() -> str | None:
     return next(filter(os.path.exists, (f"{folder}/bash" for folder in FOLDERS)), None)
 
 
-_places: dict[int, Place] = {}
+_places: dict[int, Confinement] = {}
 
 
-def _place(host: int) -> Place:
+def _place(host: int) -> Confinement:
     """One for each host process: bash writes nothing there, so the next text may come to the same place."""
     if host in _places:
         return _places[host]
-    made = place_for(NOTHING_TO_SEE, LANDLOCK)
+    made = confinement_for(NOTHING_TO_SEE, LANDLOCK)
     kept = _places.setdefault(host, made)  # texts come from several threads
     if kept is made:
         atexit.register(made.end)

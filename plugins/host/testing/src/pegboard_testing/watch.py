@@ -22,7 +22,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Ran:
+class WatchedCall:
     """One call and everything that could be seen of it."""
 
     example: Example
@@ -71,7 +71,7 @@ class Act:
         return watched
 
 
-async def watch(case: Case, example: Example) -> Ran:
+async def watch(case: Case, example: Example) -> WatchedCall:
     """Run one call in a session and a tree of its own, and look at everything."""
     act, tool = Act(), case.tool
     async with stand(case, act.wrap) as place:
@@ -87,7 +87,7 @@ async def watch(case: Case, example: Example) -> Ran:
             results += await place.run([given])
             beat.stop()
             group.cancel_scope.cancel()
-        return Ran(
+        return WatchedCall(
             example=example,
             given=given,
             facts=facts,
@@ -107,12 +107,12 @@ async def _facts(tool: Tool[Any, Any], args: Input, ctx: Context) -> Facts:
     try:
         found: Facts = await maybe_await(tool.facts(args, ctx))
     except ToolError:
-        return Facts()  # The call is refused before anybody is asked; its result says why.
+        return Facts()  # The call is refused before any question is asked; its result says why.
     return found
 
 
 class _Heartbeat:
-    """Notices when the event loop stands still."""
+    """Notices when the event loop is blocked."""
 
     def __init__(self) -> None:
         self.longest, self._last = 0.0, time.perf_counter()

@@ -13,14 +13,14 @@ import pytest
 
 from pegboard import PluginError, Tool
 from pegboard.hosting import PluginRecord, load_index, load_plugin, normalise
-from pegboard_testing.case import Subject
+from pegboard_testing.case import ToolUnderTest
 from pegboard_testing.contract import PROMISES, Broken, check
 
 
 class PromiseItem(pytest.Item):
     """One promise of one tool."""
 
-    subject: Subject
+    subject: ToolUnderTest
     promise: str
 
     def runtest(self) -> None:
@@ -49,7 +49,7 @@ def items(session: pytest.Session, wanted: str) -> list[pytest.Item]:
     found: list[pytest.Item] = []
     for tool in tools_of(wanted or _project(session.config.rootpath)):
         examples = session.config.hook.pytest_pegboard_examples(tool=tool) or ()
-        subject = Subject(tool, examples, session.config.hook.pytest_pegboard_settings(tool=tool))
+        subject = ToolUnderTest(tool, examples, session.config.hook.pytest_pegboard_settings(tool=tool))
         for promise in PROMISES:
             item: PromiseItem = PromiseItem.from_parent(session, name=f"contract[{tool.name}-{promise}]")
             item.subject, item.promise = subject, promise
@@ -58,10 +58,10 @@ def items(session: pytest.Session, wanted: str) -> list[pytest.Item]:
 
 
 def tools_of(dist: str) -> Iterator[Tool[Any, Any]]:
-    """The tools that an installed distribution brings."""
+    """The tools of an installed distribution."""
     mine = [plugin for plugin in _plugins() if normalise(plugin["dist"]) == normalise(dist)]
     if not mine:
-        raise pytest.UsageError(f"{dist} is not installed or brings no plugin. Install it: pip install -e .")
+        raise pytest.UsageError(f"{dist} is not installed or contains no plugin. Install it with pip install -e .")
     for plugin in mine:
         try:
             yield from load_plugin(plugin).tools
@@ -78,7 +78,10 @@ def _project(root: Path) -> str:
     try:
         name = tomllib.loads((root / "pyproject.toml").read_text("utf-8"))["project"]["name"]
     except (OSError, KeyError, tomllib.TOMLDecodeError):
-        reason = f"{root} has no pyproject.toml with a project name. Say whose tools: --pegboard-contract=DISTRIBUTION."
+        reason = (
+            f"{root} has no pyproject.toml with a project name. Name the distribution: "
+            "--pegboard-contract=DISTRIBUTION."
+        )
         raise pytest.UsageError(reason) from None
     return str(name)
 

@@ -66,7 +66,7 @@ CREDENTIALS = (
     *(".Xauthority", ".ICEauthority", ".dbus", ".vscode-server/data", ".config/Code/User/globalStorage"),
     *(".claude", ".claude.json", ".codex", ".gemini", ".cursor", ".config/pegboard", ".local/state/pegboard"),
 )
-"""Of the home: what nobody reads by the way, also where the home itself is a working directory."""
+"""Paths in the home that are never shown, even where the home itself is a working directory."""
 
 SECRETS = (
     *("/proc", "/sys", "/dev", "/run", "/var/run", "/boot", "/lost+found", "/var/lib/docker", "/var/lib/containerd"),
@@ -125,7 +125,7 @@ def environment(private: str) -> dict[str, str]:
 
 
 def is_in(path: str, folder: str) -> bool:
-    """Whether a path is a folder or lies in it."""
+    """Whether a path is a folder or is inside it."""
     return path == folder or path.startswith(f"{folder.rstrip('/')}/")
 
 

@@ -1,4 +1,4 @@
-"""A command on its way through a shell: started, watched, ended, or left to go on in the background."""
+"""Run a command in a shell: start it, watch it, end it, or leave it in the background."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import anyio
 
 from pegboard import Context, ProcessSpec, Settings, ToolError
 from pegboard_bash.codes import ending, interpretation
-from pegboard_bash.output import ON_FAILURE, Tail, cleaned, shown
+from pegboard_bash.output import ON_FAILURE, OutputTail, cleaned, shown
 from pegboard_bash.shape import shape_of
 from pegboard_processes import Process, ProcessExit, Task
 
@@ -18,12 +18,12 @@ LONGEST_NAME = 80
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class TimeLimits:
     """How long a command may take, and what happens then."""
 
     seconds: float
     goes_on: bool = False
-    """Whether it goes on in the background instead of being ended."""
+    """Whether it continues in the background instead of being ended."""
 
 
 def specification(
@@ -47,7 +47,7 @@ class Listener:
     """Passes output on to the screen, a few times a second, and keeps the last of it for a call that is stopped."""
 
     def __init__(self, ctx: Context) -> None:
-        self._ctx, self._tail, self._recent = ctx, Tail(), bytearray()
+        self._ctx, self._tail, self._recent = ctx, OutputTail(), bytearray()
 
     def __call__(self, data: bytes) -> None:
         self._recent += data
@@ -64,8 +64,8 @@ class Listener:
             cancelled.add_note(f"Its output until then:\n{text}")
 
 
-async def run(spec: ProcessSpec, limits: Limits, name: str, ctx: Context) -> ProcessExit | Task:
-    """Run a command to its end; or hand back the task as which it goes on after its time."""
+async def run(spec: ProcessSpec, limits: TimeLimits, name: str, ctx: Context) -> ProcessExit | Task:
+    """Run a command to its end; or return the task as which it continues after its time."""
     listener = Listener(ctx)
     try:
         if not limits.goes_on:
@@ -77,7 +77,7 @@ async def run(spec: ProcessSpec, limits: Limits, name: str, ctx: Context) -> Pro
 
 
 async def _run_or_leave(
-    spec: ProcessSpec, limits: Limits, name: str, ctx: Context, listener: Listener
+    spec: ProcessSpec, limits: TimeLimits, name: str, ctx: Context, listener: Listener
 ) -> ProcessExit | Task:
     process = await ctx.processes.start(spec, on_output=listener)
     try:
@@ -92,7 +92,7 @@ async def _run_or_leave(
 
 
 async def start(spec: ProcessSpec, name: str, ctx: Context) -> Task:
-    """Start a command that goes on after the call."""
+    """Start a command that continues after the call."""
     _ = ctx.background  # a host without one says so before anything has begun
     process = await ctx.processes.start(spec)
     try:
@@ -103,7 +103,7 @@ async def start(spec: ProcessSpec, name: str, ctx: Context) -> Task:
 
 
 def hand_over(process: Process, name: str, ctx: Context) -> Task:
-    """Let a process go on as a background task; the model is told once when it has ended."""
+    """Let a process continue as a background task; the model is told once when it has ended."""
     task: Task | None = None
 
     async def work() -> str:

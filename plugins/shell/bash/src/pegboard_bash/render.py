@@ -28,7 +28,7 @@ def command(line: str, description: str) -> object | None:
 def text(output: str) -> object | None:
     """The output as it is: nothing in it is markup."""
     try:
-        from rich.text import Text
+        from rich.text import Text  # Only a terminal needs it, and not every host has it.
     except ImportError:
         return None
     return Text(output)

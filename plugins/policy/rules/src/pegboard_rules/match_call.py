@@ -39,7 +39,7 @@ class CallView:
         """Every path that the call touches, once, with the kind of access."""
 
     def is_inside(self, path: ResolvedPath) -> bool:
-        """Whether a path lies in a working directory under each of its spellings."""
+        """Whether a path is in a working directory under each of its spellings."""
         return self.scope.inside.contain(path)
 
     def given(self) -> Mapping[str, Any] | None:

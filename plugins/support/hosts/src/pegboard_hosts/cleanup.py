@@ -61,7 +61,7 @@ def _records(folder: str) -> list[str]:
 
 @contextmanager
 def _taken(path: str) -> Iterator[int]:
-    """The record of a dead host, locked so that nobody else tidies up after the same one; -1 for a living host's."""
+    """The record of a dead host, locked so that no other process cleans up after the same one; -1 for a living host."""
     file = -1
     with suppress(OSError):
         file = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
@@ -111,7 +111,7 @@ def _remove(host: DeadHost) -> bool:
         except KeyError:  # its distribution is not installed here; it may be elsewhere
             is_clean = False
         except Exception:
-            log.warning("what a killed host left (%s) cannot be removed", kind, exc_info=True)
+            log.warning("cannot remove what a killed host left behind (%s)", kind, exc_info=True)
             is_clean = False
     return is_clean
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from pegboard import Allow, Ask, Context, Decision, Input, Tool, hookimpl
-from pegboard_sandbox.choosing import choose
-from pegboard_sandbox.excluding import is_excluded_command
+from pegboard_sandbox.excluded_commands import is_excluded_command
+from pegboard_sandbox.mechanism import choose
 from pegboard_sandbox.policy import Policy
 
-REASON = "It runs in the sandbox: it can change only the working directories, and reaches only hosts that are listed."
+REASON = "It runs in the sandbox: it can change only the working directories and reach only listed hosts."
 
 
 @hookimpl

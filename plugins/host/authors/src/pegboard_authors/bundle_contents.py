@@ -26,7 +26,7 @@ from pegboard.hosting import (
 )
 from pegboard.settings import Keys, read_values
 from pegboard.wording import did_you_mean
-from pegboard_authors.ending import UsageError
+from pegboard_authors.exit_codes import UsageError
 from pegboard_authors.wheels import editable_root
 
 ALWAYS = ("pegboard-core", "pegboard-cli")
@@ -35,9 +35,9 @@ ALONG = ("policy", "providers")
 
 
 OF_NO_TOOLS = {
-    "policy": "Policies that are installed come along by themselves.",
-    "providers": "Providers that are installed come along by themselves.",
-    "support": "What a chosen plugin needs of it comes along by itself.",
+    "policy": "Installed policies are included automatically.",
+    "providers": "Installed providers are included automatically.",
+    "support": "What a chosen plugin needs from it is included automatically.",
 }
 
 
@@ -65,7 +65,7 @@ def choose(
 ) -> Choice:
     """Pick plugins by family and name. Only metadata is read; nothing of a plugin is imported.
 
-    Guards and providers come along unless somebody leaves them out; a guard that the `settings` of the bundle need
+    Guards and providers are included unless they are left out; a guard that the `settings` of the bundle need
     cannot be left out.
     """
     installed = discover(plugin_roots())
@@ -79,7 +79,7 @@ def choose(
         if plugin["scan"]:
             raise UsageError(f"{plugin['id']} cannot be used: {plugin['scan']['reason']}")
     if not [plugin for plugin in wanted if plugin["family"] not in BY_FULL_NAME]:
-        raise UsageError("Nothing is left to build: no installed plugin with tools was chosen.")
+        raise UsageError("There is nothing to build: the choice includes no installed plugin with tools.")
     everything = closure([*ALWAYS, *(plugin["dist"] for plugin in wanted), *extra])
     inside = {canonical(dist.metadata["Name"]) for dist in everything}
     wanted += [plugin for plugin in found if plugin["family"] == "support" and canonical(plugin["dist"]) in inside]
@@ -92,9 +92,9 @@ def choose(
 def bake(
     settings: Mapping[str, Any], only: list[str], disabled: list[str], installed: Discovery, inside: set[str]
 ) -> dict[str, Any]:
-    """The settings of the bundle, which nobody can change. They must mean something to what is inside, and be kept."""
+    """The fixed settings of the bundle. Each must belong to a plugin inside it."""
     if "only" in settings:
-        raise UsageError("The settings have the key 'only'. Say --families instead; the bundle fixes that choice.")
+        raise UsageError("The settings contain the key 'only'. Use --families instead; the bundle fixes that choice.")
     baked = {**settings, "only": only}
     if disabled:
         baked["disable"] = [*settings.get("disable", []), *disabled]
@@ -103,7 +103,7 @@ def bake(
     read = read_values("baked", "--settings", baked, Keys({**declared, "settings": own}))
     for name, _ in read.unkept:
         dist = GUARDS[name]["owner"]
-        raise UsageError(f"{name} in the settings needs {dist}, which is left out. Put it in, or remove {name}.")
+        raise UsageError(f"{name} in the settings needs {dist}, which is left out. Include it, or remove {name}.")
     for wrong in (*read.problems, *read.notices, *Features(read).misspelt(installed["plugins"])):
         raise UsageError(str(wrong))
     return baked
@@ -113,11 +113,11 @@ def _check_families(families: Sequence[str], found: list[PluginRecord]) -> None:
     installed = {plugin["family"] for plugin in found}
     for family in families:
         if family in BY_FULL_NAME:
-            raise UsageError(f"The family {family} holds no tools. {OF_NO_TOOLS[family]}")
+            raise UsageError(f"The family {family} has no tools. {OF_NO_TOOLS[family]}")
         if family not in installed:
             if family in FAMILIES:
                 owners = sorted({dist for dist, entry in OWNERS.values() if entry.startswith(f"{family}.")})
-                raise UsageError(f"Nothing of the family {family} is installed. Install {' or '.join(owners)} first.")
+                raise UsageError(f"No plugin of the family {family} is installed. Install {' or '.join(owners)} first.")
             raise UsageError(f"There is no family {family!r}.{did_you_mean(family, {*installed, *FAMILIES})}")
 
 
@@ -196,19 +196,19 @@ def requirements(dist: Distribution) -> list[Requirement]:
 
 
 def _refuse_stowaways(inside: set[str], wanted: list[PluginRecord], found: list[PluginRecord]) -> None:
-    """A plugin must not come in because another distribution requires it; what brings services only may."""
+    """A plugin must not be included only because another distribution requires it, unless it provides only services."""
     chosen = {canonical(plugin["dist"]) for plugin in wanted}
     for plugin in found:
         name = canonical(plugin["dist"])
         if name in inside and name not in chosen:
             raise UsageError(
-                f"Something that was chosen requires {plugin['dist']}, which brings {plugin['entry']}. "
-                f"Choose that too, or leave out what requires it."
+                f"A chosen plugin requires {plugin['dist']}, which contains {plugin['entry']}. "
+                f"Choose that as well, or leave out the plugin that requires it."
             )
 
 
 def _words(wanted: list[PluginRecord], found: list[PluginRecord]) -> list[str]:
-    """What the bundle allows: distributions by name, because anybody may claim a family; entries where only some."""
+    """What the bundle allows: distributions by name, because any one may claim a family; entries where only some."""
     words = set()
     entries = {plugin["entry"] for plugin in wanted}
     for plugin in wanted:

@@ -34,16 +34,19 @@ def diagnose(settings: Settings) -> list[str]:
         return [Fine(f"Switched off. {_available()}")]
     mechanism, problem = choose(policy, network=True)
     if not mechanism:
-        return [f"The sandbox is switched on, but {problem}. {REMEDY}"]
+        return [f"The sandbox is on, but {problem}. {REMEDY}"]
     name = "Landlock" if mechanism == "landlock" else mechanism
-    found: list[str] = [Fine(f"Switched on, made of {name}; the network is {policy.network}. {_available()}")]
+    found: list[str] = [Fine(f"On, with {name}; the network is {policy.network}. {_available()}")]
     if mechanism == "landlock":
         why = f", because {bubblewrap.trouble(bubblewrap.find())}" if policy.mechanism == "auto" else ""
         found.append(f"The sandbox uses Landlock{why}. {landlock.LIMITS}")
         if policy.hidden_by_rules:
-            found.append("Rules that deny Read do not hold for what a command starts: Landlock cannot hide files.")
+            found.append(
+                "Rules that deny Read do not apply to the programs that a command starts: Landlock cannot hide files."
+            )
     found += [
-        f"The rule {rule.text} in {rule.shown} does not hold for what a command starts: a sandbox holds single files "
+        f"The rule {rule.text} in {rule.shown} does not apply to what a command starts: "
+        "a sandbox protects single files "
         "and folders."
         for rule in from_rules(settings).left_out
     ]
