@@ -411,7 +411,7 @@ def test_doctor_says_whether_a_key_is_set_and_that_is_no_problem(pegboard):
 def test_a_session_that_is_not_there_is_named_as_one(pegboard, action):
     done = pegboard("sessions", action, "zzz")
     assert done.returncode == 1
-    assert done.stderr == "pegboard: No session begins with 'zzz'. `pegboard sessions` lists those that are kept.\n"
+    assert done.stderr == "pegboard: No session begins with 'zzz'. `pegboard sessions` lists the saved sessions.\n"
 
 
 def test_the_demo_names_commands_that_exist_there(tmp_path, home):

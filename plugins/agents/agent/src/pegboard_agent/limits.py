@@ -29,7 +29,7 @@ def require_tools(pool: Pool, choice: ToolChoice, kind: str) -> list[str]:
 
 
 def inside(ctx: Context, folder: Path) -> Path:
-    """A folder to work in: it has to lie in the working directories, links resolved."""
+    """A folder to work in: it must be inside the working directories, links resolved."""
     wanted = ctx.resolve(folder)
     real, folders = os.path.realpath(wanted), WorkingDirectories.of(ctx)
     if not os.path.isdir(real):

@@ -13,7 +13,7 @@ from pegboard_session import AgentDefinition
 
 @dataclass(frozen=True, slots=True)
 class AgentRole:
-    """What a session is made of when it is an agent: its tools, its place, its instructions and its limits."""
+    """What makes a session an agent: its tools, its folder, its instructions and its limits."""
 
     board: AgentBoard
     ctx: Context

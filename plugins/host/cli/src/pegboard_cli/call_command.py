@@ -15,6 +15,8 @@ from pegboard_cli.remedies import without_remedy
 if TYPE_CHECKING:
     from pegboard import Result
 
+# Imports happen inside functions: a listing and --help must not load what only other commands need.
+
 EXAMPLES = """\
   pegboard call Read file_path=README.md limit=3
   pegboard call Read '{"file_path": "README.md"}' --json

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from pegboard_cli.stdout_capture import StdoutCapture
     from pegboard_cli.views import View
 
+# Imports happen inside functions: a listing and --help must not load what only other commands need.
+
 HERE = Path(__file__).parent / "demo"
 
 EXAMPLES = """\

@@ -44,7 +44,7 @@ def run(words: list[str]) -> int:
 
 
 def families(found: list[PluginRecord]) -> list[str]:
-    """Ours first, then what others brought."""
+    """Our own first, then those of others."""
     others = sorted({plugin["family"] for plugin in found} - {*FAMILIES, *BY_FULL_NAME})
     return [*FAMILIES, *others, *BY_FULL_NAME]
 

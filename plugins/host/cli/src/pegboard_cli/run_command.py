@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from pegboard_cli.views import View
     from pegboard_session import Outcome, Provider, Session, Transcript
 
+# Imports happen inside functions: a listing and --help must not load what only other commands need.
+
 MODEL = "claude-sonnet-5-5"
 
 EXAMPLES = """\
@@ -232,7 +234,7 @@ def the_agent(name: str, board: Board, ctx: Context) -> Any:
 
 
 def keep(path: Path, settings: Settings, *, must: bool) -> Transcript | None:
-    """The transcript; a new conversation goes on without one where there is no place to keep it."""
+    """The transcript; a new conversation continues without one if it cannot be saved."""
     from pegboard import Notice
     from pegboard_session import Transcript
 
