@@ -42,9 +42,10 @@ ALIASES: dict[str, str] = {
 """Former names of tools; rules and transcripts still use them."""
 
 HOOKS: dict[str, str] = {
-    "before_stop": "pegboard-session", "end_session": "pegboard-session", "find_agents": "pegboard-session",
-    "register_agents": "pegboard-session", "register_providers": "pegboard-session", "register_session_services":
-    "pegboard-session", "start_session": "pegboard-session", "submit_prompt": "pegboard-session",
+    "add_reminders": "pegboard-session", "before_stop": "pegboard-session", "end_session": "pegboard-session",
+    "find_agents": "pegboard-session", "register_agents": "pegboard-session", "register_providers": "pegboard-session",
+    "register_session_services": "pegboard-session", "start_session": "pegboard-session", "submit_prompt":
+    "pegboard-session",
 }
 """Who specifies each hook that is not the core's."""
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from pegboard import JSON, Profile
 from pegboard_session.history import Block, as_message, call_ids, portable
 from pegboard_session.providers import CachePoints, Request
+from pegboard_session.reminders import as_reminder, collect_reminders
 from pegboard_session.restored import Restored
 
 if TYPE_CHECKING:
@@ -40,9 +41,14 @@ class Conversation:
         if words not in self._news:
             self._news.append(words)
 
-    def take_news(self) -> list[Block]:
-        """The announcements since the last message, as content; each is returned once."""
+    def remind(self, words: str) -> None:
+        """Tell this session's model something with its next message, as a reminder and once."""
+        self.add_news(as_reminder(words))
+
+    def take_news(self, moment: str) -> list[Block]:
+        """What the next user message says besides: announcements, each once, and the reminders of plugins."""
         told, self._news = self._news, []
+        told += [words for words in collect_reminders(self._session, moment) if words not in told]
         return [{"type": "text", "text": words} for words in told]
 
     def hand_over(self) -> None:

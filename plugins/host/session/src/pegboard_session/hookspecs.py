@@ -127,6 +127,25 @@ class SessionHooks:
                     return Prompted(block="There is a private key in this prompt.")
         """
 
+    def add_reminders(self, session: Session, moment: str) -> str | Sequence[str] | None:
+        """Remind the model of something in the next user message, without changing anything sent before.
+
+        Called for each user message, when it is about to be added: a prompt, or the results of a turn. Answers are
+        collected; each becomes a text block between `<system-reminder>` tags, before the prompt or after the results.
+        Return only what is new to the model: the conversation keeps every reminder. A tool, or a hook around a call,
+        uses `ctx.service("conversation").remind(words)`. An exception is noted and says nothing. May not await.
+
+        :param session: the `pegboard_session.Session`, a sub-agent's too.
+        :param moment: `prompt` or `results`.
+
+        Example::
+
+            @hookimpl
+            def add_reminders(session, moment):
+                if moment == "prompt" and (session.ctx.cwd / "FREEZE").exists():
+                    return "There is a code freeze: change nothing below src/."
+        """
+
     async def before_stop(self, text: str, ctx: Context) -> str | None:
         """Send the model back to work.
 

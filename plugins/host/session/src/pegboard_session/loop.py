@@ -191,7 +191,7 @@ class Session:
         if refusal:
             return self._finish(refusal, "blocked", 0)
         self.write("prompt", text=text_of(content))
-        self._append_user_message([*self._context, *self.conversation.take_news(), *content, *more])
+        self._append_user_message([*self._context, *self.conversation.take_news("prompt"), *content, *more])
         self._context = []
         for number in range(1, self.max_turns + 1):
             answer, results = await self._exchange.run()

@@ -27,7 +27,7 @@ def append_results(session: Session, results: Sequence[Result]) -> None:
         if now is not before:
             session.write("result", block=block)
     remarks: list[Block] = [{"type": "text", "text": words} for result in results for words in result.messages]
-    remarks += session.conversation.take_news()
+    remarks += session.conversation.take_news("results")
     if remarks:
         session.write("user", content=remarks)
     session.conversation.append("user", [*blocks, *remarks])
