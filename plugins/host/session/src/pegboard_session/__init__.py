@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from pegboard_session.restored import restore as restore
     from pegboard_session.results import tool_result as tool_result
     from pegboard_session.retries import Retries as Retries
+    from pegboard_session.system_prompt import PromptPart as PromptPart
     from pegboard_session.transcript import Transcript as Transcript
     from pegboard_session.usage import SessionUsage as SessionUsage
 
@@ -46,6 +47,7 @@ _HOME = {
     "Message": "providers",
     "OpaqueBlock": "providers",
     "Outcome": "outcome",
+    "PromptPart": "system_prompt",
     "Prompted": "hookspecs",
     "Provider": "providers",
     "ProviderEvent": "providers",

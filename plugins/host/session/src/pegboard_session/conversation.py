@@ -86,7 +86,7 @@ class Conversation:
         return Request(
             session.model,
             tuple(self.messages),
-            tuple(part for part in (*session.system, *pool.guidance(loaded)) if part),
+            tuple(part.text for part in session.system_prompt.parts()),
             self._definitions[1],
             session.max_tokens,
             session.options,

@@ -13,6 +13,7 @@ from pegboard import JSON, Context, Event, Result
 from pegboard.hosting import STOP
 from pegboard_processes import Task
 from pegboard_session.account import Account, Budget
+from pegboard_session.agents import AgentDefinition
 from pegboard_session.answer import Answer
 from pegboard_session.boards import SessionBoard, ToolBoard
 from pegboard_session.conversation import Conversation
@@ -26,6 +27,7 @@ from pegboard_session.restored import Restored
 from pegboard_session.retries import Retries
 from pegboard_session.session_hooks import HookCalls, text_of
 from pegboard_session.session_services import add_plugin_services, open_services
+from pegboard_session.system_prompt import SystemPrompt
 from pegboard_session.transcript import Transcript
 from pegboard_session.usage import SessionUsage
 
@@ -53,15 +55,17 @@ class Session:
         parent: Session | None = None,
         usage: SessionUsage | None = None,
         budget: Budget | None = None,
+        definition: AgentDefinition | None = None,
     ) -> None:
-        """`options` go to the provider with each request, under its own names.
+        """`system` are instructions in place of those that a plugin brings. `options` go to the provider as they are.
 
         `parent` is the session that starts this one for a sub-agent: the two share questions, services and costs. A
         sub-agent brings its `usage` along, and its `budget`; the person's session has that of the settings.
+        `definition` says which agent the session is, if it is one.
         """
         self.board, self.provider, self.model, self.system = board, provider, model, system
         self.max_turns, self.max_tokens, self.options = max_turns, max_tokens, dict(options or {})
-        self.transcript, self.parent = transcript, parent
+        self.transcript, self.parent, self.definition = transcript, parent, definition
         self.retries = retries or Retries.of(board.settings)
         self.id = session_id or uuid.uuid4().hex
         self.usage: SessionUsage = usage or SessionUsage(parent=parent.usage if parent else None)
@@ -71,6 +75,7 @@ class Session:
         self.restored = Restored()
         """What an earlier process left behind, for plugins that go on from it."""
         self.conversation = Conversation(self)
+        self.system_prompt = SystemPrompt(self)
         self.desk = SessionBoard(board, self.id)
         # The gate too: a tool calls others with the tools of this session's agent, wherever the context comes from.
         self.ctx = replace(ctx or board.context(), session_id=self.id, gate=self.desk.nested)
@@ -89,6 +94,7 @@ class Session:
         try:
             self.ctx = replace(self.ctx, services=await open_services(self, self._exits))
             add_plugin_services(self)
+            await self.system_prompt.open(self.restored.system)
             self.emit("session_started", id=self.id, model=self.model, cwd=str(self.ctx.cwd))
             self.write("session", id=self.id, model=self.model, cwd=str(self.ctx.cwd), provider=self.provider.name)
             source, transcript = "resume" if self.messages else "startup", self.transcript
@@ -255,6 +261,7 @@ class Session:
 
     def write(self, kind: str, **data: Any) -> None:
         """Keep a line. A disk that takes no more ends the transcript, not the conversation."""
+        self.restored.note(kind, data)
         if not self.transcript:
             return
         try:

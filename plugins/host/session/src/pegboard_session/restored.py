@@ -12,7 +12,7 @@ from pegboard_session.transcript import USELESS, read
 from pegboard_session.usage import SessionUsage
 
 INTERRUPTED = "This call was interrupted before it had a result. It may have run in part; check before you repeat it."
-OWN_LINES = frozenset({"block", "result", "discarded", "change", "usage", "news", "session", "prompt"})
+OWN_LINES = frozenset({"block", "result", "discarded", "change", "usage", "news", "session", "prompt", "system"})
 """The kinds of lines that a session reads itself; all others are handed to plugins."""
 
 Messages = list[dict[str, Any]]
@@ -31,10 +31,19 @@ class Restored:
     """Where it began."""
     prompt: str = ""
     """What the person wrote first."""
+    turns: int = 0
+    """How many prompts there were."""
+    system: dict[str, str] = field(default_factory=dict)
+    """The parts of the system prompt that are sent again as they were, by name."""
     news: list[str] = field(default_factory=list)
     """What was announced and never told."""
     lines: list[dict[str, Any]] = field(default_factory=list)
     """What plugins have written, and the messages of the user, in their order."""
+
+    def note(self, kind: str, data: dict[str, Any]) -> None:
+        """Keep a line of a plugin that this process writes, for a session that goes on in it."""
+        if kind not in OWN_LINES and kind != "user":
+            self.lines.append({"type": kind, **data})
 
     def change(self) -> Change:
         """All changes of context in one."""
@@ -92,6 +101,9 @@ def _take_circumstances(made: Restored, entry: dict[str, Any]) -> None:
         made.cwd = Path(entry["cwd"]) if entry.get("cwd") else made.cwd
     elif kind == "prompt":
         made.prompt = made.prompt or str(entry.get("text", ""))
+        made.turns += 1
+    elif kind == "system":
+        made.system |= {str(name): str(text) for name, text in entry["parts"].items()}
     elif kind == "news" and entry["text"] not in made.news:
         made.news.append(str(entry["text"]))
 

@@ -6,6 +6,7 @@ import fcntl
 import json
 import os
 from collections.abc import Iterator
+from errno import EACCES
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -13,6 +14,8 @@ from pegboard import PegboardError
 from pegboard_session.history import as_block
 
 TAIL = 1 << 16
+DESCRIBING = frozenset({"session", "system", "as_agent"})
+"""The kinds of lines that say what a session is, and not what happens in it."""
 USELESS = "The transcript cannot be resumed."
 
 
@@ -22,28 +25,54 @@ class Transcript:
     One at a time: two conversations in one file could not be told apart, so a second writer is a `PegboardError`.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, lazy: bool = False) -> None:
+        """With `lazy`, nothing is written before the first message: lines that describe the session wait for it."""
         self.path = path
+        self._waiting: bytes | None = b"" if lazy else None
+        self._file: BinaryIO | None = None
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
-        self._file = os.fdopen(descriptor, "ab", buffering=0)
+        if not lazy or path.exists():
+            self._file = self._open()
+        elif not os.access(path.parent, os.W_OK):
+            raise PermissionError(EACCES, os.strerror(EACCES), str(path.parent))
+
+    def _open(self) -> BinaryIO:
+        descriptor = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+        file = os.fdopen(descriptor, "ab", buffering=0)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            self._file.close()
-            raise PegboardError(f"The session {path.stem} is open in another process. Close it there first.") from None
-        cut_torn_line(path)
+            file.close()
+            name = self.path.stem
+            raise PegboardError(f"The session {name} is open in another process. Close it there first.") from None
+        cut_torn_line(self.path)
+        return file
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing has been written yet."""
+        return self._waiting is not None
 
     def write(self, kind: str, **data: Any) -> None:
         """One line."""
-        line = json.dumps({"type": kind, **data}, ensure_ascii=False, separators=(",", ":"))
-        rest = memoryview(line.encode("utf-8", "surrogatepass") + b"\n")
+        text = json.dumps({"type": kind, **data}, ensure_ascii=False, separators=(",", ":"))
+        line = text.encode("utf-8", "surrogatepass") + b"\n"
+        if self._waiting is not None:
+            line = self._waiting + line
+            if kind in DESCRIBING:
+                self._waiting = line
+                return
+            self._waiting = None
+        if self._file is None:
+            self._file = self._open()
+        rest = memoryview(line)
         while rest:  # A nearly full disk accepts a part of the line and refuses the rest.
             rest = rest[self._file.write(rest) :]
 
     def close(self) -> None:
         """Close the file."""
-        self._file.close()
+        if self._file:
+            self._file.close()
 
 
 def cut_torn_line(path: Path) -> None:
