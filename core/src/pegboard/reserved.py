@@ -43,9 +43,9 @@ ALIASES: dict[str, str] = {
 
 HOOKS: dict[str, str] = {
     "add_reminders": "pegboard-session", "before_stop": "pegboard-session", "end_session": "pegboard-session",
-    "find_agents": "pegboard-session", "register_agents": "pegboard-session", "register_providers": "pegboard-session",
-    "register_session_services": "pegboard-session", "start_session": "pegboard-session", "submit_prompt":
-    "pegboard-session", "system_prompt_parts": "pegboard-session",
+    "find_agents": "pegboard-session", "register_agents": "pegboard-session", "register_models": "pegboard-session",
+    "register_providers": "pegboard-session", "register_session_services": "pegboard-session", "start_session":
+    "pegboard-session", "submit_prompt": "pegboard-session", "system_prompt_parts": "pegboard-session",
 }
 """Who specifies each hook that is not the core's."""
 
@@ -57,12 +57,12 @@ NAMESPACES: dict[str, str] = {
     "pegboard-core", "edit": "pegboard-edit", "env": "pegboard-processes", "errorCascade": "pegboard-core",
     "excludedTools": "pegboard-core", "grep": "pegboard-grep", "hooks": "pegboard-hooks", "idleTimeouts":
     "pegboard-core", "maxToolConcurrency": "pegboard-core", "maxTurns": "pegboard-session", "memory": "pegboard-memory",
-    "model": "pegboard-session", "only": "pegboard-core", "permissions": "pegboard-rules", "prefer": "pegboard-core",
-    "prices": "pegboard-session", "provider": "pegboard-session", "read": "pegboard-read", "resultBudgetChars":
-    "pegboard-core", "resultRetentionDays": "pegboard-core", "retries": "pegboard-session", "safeMode": "pegboard-core",
-    "sandbox": "pegboard-sandbox", "search": "pegboard-ignore", "sessionRetentionDays": "pegboard-session", "strict":
-    "pegboard-core", "systemPrompt": "pegboard-prompt", "timeouts": "pegboard-core", "tokenBudget": "pegboard-session",
-    "webfetch": "pegboard-webfetch", "write": "pegboard-write",
+    "model": "pegboard-session", "models": "pegboard-session", "only": "pegboard-core", "permissions": "pegboard-rules",
+    "prefer": "pegboard-core", "prices": "pegboard-session", "provider": "pegboard-session", "read": "pegboard-read",
+    "resultBudgetChars": "pegboard-core", "resultRetentionDays": "pegboard-core", "retries": "pegboard-session",
+    "safeMode": "pegboard-core", "sandbox": "pegboard-sandbox", "search": "pegboard-ignore", "sessionRetentionDays":
+    "pegboard-session", "strict": "pegboard-core", "systemPrompt": "pegboard-prompt", "timeouts": "pegboard-core",
+    "tokenBudget": "pegboard-session", "webfetch": "pegboard-webfetch", "write": "pegboard-write",
 }
 """Who declares the settings with this name or in this group."""
 
