@@ -11,9 +11,9 @@ if TYPE_CHECKING:
 DISTRIBUTIONS: frozenset[str] = frozenset([
     "pegboard-agent", "pegboard-anthropic", "pegboard-authors", "pegboard-bash", "pegboard-classifier", "pegboard-cli",
     "pegboard-confine", "pegboard-core", "pegboard-edit", "pegboard-files", "pegboard-glob", "pegboard-grep",
-    "pegboard-hooks", "pegboard-hosts", "pegboard-ignore", "pegboard-media", "pegboard-memory", "pegboard-processes",
-    "pegboard-prompt", "pegboard-read", "pegboard-rules", "pegboard-sandbox", "pegboard-session", "pegboard-tasks",
-    "pegboard-testing", "pegboard-trust", "pegboard-webfetch", "pegboard-write",
+    "pegboard-hooks", "pegboard-hosts", "pegboard-http", "pegboard-ignore", "pegboard-media", "pegboard-memory",
+    "pegboard-processes", "pegboard-prompt", "pegboard-read", "pegboard-rules", "pegboard-sandbox", "pegboard-session",
+    "pegboard-tasks", "pegboard-testing", "pegboard-trust", "pegboard-webfetch", "pegboard-write",
 ])
 """Every distribution of the workspace."""
 
