@@ -52,17 +52,21 @@ HOOKS: dict[str, str] = {
 NAMESPACES: dict[str, str] = {
     "agents": "pegboard-agent", "allowManagedHooksOnly": "pegboard-hooks", "allowManagedPermissionRulesOnly":
     "pegboard-rules", "anthropic": "pegboard-anthropic", "appendSystemPrompt": "pegboard-prompt", "audit":
-    "pegboard-rules", "availableTools": "pegboard-core", "bash": "pegboard-bash", "classifier": "pegboard-classifier",
-    "costBudget": "pegboard-session", "disable": "pegboard-core", "disableAllHooks": "pegboard-hooks", "eager":
-    "pegboard-core", "edit": "pegboard-edit", "env": "pegboard-processes", "errorCascade": "pegboard-core",
-    "excludedTools": "pegboard-core", "grep": "pegboard-grep", "hooks": "pegboard-hooks", "idleTimeouts":
-    "pegboard-core", "maxToolConcurrency": "pegboard-core", "maxTurns": "pegboard-session", "memory": "pegboard-memory",
-    "model": "pegboard-session", "models": "pegboard-session", "only": "pegboard-core", "permissions": "pegboard-rules",
-    "prefer": "pegboard-core", "prices": "pegboard-session", "provider": "pegboard-session", "read": "pegboard-read",
-    "resultBudgetChars": "pegboard-core", "resultRetentionDays": "pegboard-core", "retries": "pegboard-session",
-    "safeMode": "pegboard-core", "sandbox": "pegboard-sandbox", "search": "pegboard-ignore", "sessionRetentionDays":
-    "pegboard-session", "strict": "pegboard-core", "systemPrompt": "pegboard-prompt", "timeouts": "pegboard-core",
-    "tokenBudget": "pegboard-session", "webfetch": "pegboard-webfetch", "write": "pegboard-write",
+    "pegboard-rules", "availableTools": "pegboard-core", "bash": "pegboard-bash", "betas": "pegboard-session",
+    "classifier": "pegboard-classifier", "contextManagement": "pegboard-session", "costBudget": "pegboard-session",
+    "disable": "pegboard-core", "disableAllHooks": "pegboard-hooks", "eager": "pegboard-core", "edit": "pegboard-edit",
+    "effort": "pegboard-session", "env": "pegboard-processes", "errorCascade": "pegboard-core", "excludedTools":
+    "pegboard-core", "grep": "pegboard-grep", "hooks": "pegboard-hooks", "idleTimeouts": "pegboard-core", "jsonSchema":
+    "pegboard-session", "maxTokens": "pegboard-session", "maxToolConcurrency": "pegboard-core", "maxTurns":
+    "pegboard-session", "memory": "pegboard-memory", "model": "pegboard-session", "models": "pegboard-session", "only":
+    "pegboard-core", "permissions": "pegboard-rules", "prefer": "pegboard-core", "prices": "pegboard-session",
+    "provider": "pegboard-session", "read": "pegboard-read", "requestHeaders": "pegboard-session", "requestMetadata":
+    "pegboard-session", "resultBudgetChars": "pegboard-core", "resultRetentionDays": "pegboard-core", "retries":
+    "pegboard-session", "safeMode": "pegboard-core", "sandbox": "pegboard-sandbox", "search": "pegboard-ignore",
+    "serviceTier": "pegboard-session", "sessionRetentionDays": "pegboard-session", "speed": "pegboard-session",
+    "stopSequences": "pegboard-session", "strict": "pegboard-core", "systemPrompt": "pegboard-prompt", "thinking":
+    "pegboard-session", "thinkingBudget": "pegboard-session", "thinkingDisplay": "pegboard-session", "timeouts":
+    "pegboard-core", "tokenBudget": "pegboard-session", "webfetch": "pegboard-webfetch", "write": "pegboard-write",
 }
 """Who declares the settings with this name or in this group."""
 

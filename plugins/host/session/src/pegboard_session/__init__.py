@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from pegboard_session.event_stream import EventStream as EventStream
     from pegboard_session.hookspecs import Prompted as Prompted
     from pegboard_session.loop import Session as Session
+    from pegboard_session.model_options import ModelOptions as ModelOptions
     from pegboard_session.model_profile import ModelProfile as ModelProfile
     from pegboard_session.model_table import ModelTable as ModelTable
     from pegboard_session.outcome import Outcome as Outcome
@@ -47,6 +48,7 @@ _HOME = {
     "CachePoints": "providers",
     "EventStream": "event_stream",
     "Message": "providers",
+    "ModelOptions": "model_options",
     "ModelProfile": "model_profile",
     "ModelTable": "model_table",
     "OpaqueBlock": "providers",

@@ -49,6 +49,12 @@ class Conversation:
         """What the next user message says besides: announcements, each once, and the reminders of plugins."""
         told, self._news = self._news, []
         told += [words for words in collect_reminders(self._session, moment) if words not in told]
+        if (
+            moment == "prompt"
+            and self._session.output.schema is not None
+            and not self._session.asking.is_held_to_schema
+        ):
+            told.append(as_reminder(self._session.output.instructions()))
         return [{"type": "text", "text": words} for words in told]
 
     def hand_over(self) -> None:
@@ -91,4 +97,5 @@ class Conversation:
             session.max_tokens,
             session.options,
             CachePoints(tuple(pool.cache_breakpoints(loaded)), system=True, last_message=True),
+            session.asking.options,
         )

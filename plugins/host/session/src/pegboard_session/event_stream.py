@@ -9,6 +9,7 @@ from typing import Self
 import anyio
 
 from pegboard import Event
+from pegboard_session.scoped_hooks import ScopedHooks
 
 
 class EventStream:
@@ -52,3 +53,32 @@ class EventStream:
             self._more = anyio.Event()
             await self._more.wait()
         return self._waiting.popleft()
+
+
+class EventStreams:
+    """Everybody who iterates over the events of one session."""
+
+    def __init__(self, hooks: ScopedHooks) -> None:
+        self._hooks = hooks
+        self._streams: list[EventStream] = []
+
+    def open(self) -> EventStream:
+        """One more stream, from now on."""
+        stream = EventStream(self._forget)
+        self._streams.append(stream)
+        self._hooks.add_observer(stream.push)
+        return stream
+
+    def _forget(self, stream: EventStream) -> None:
+        self._hooks.remove_observer(stream.push)
+        self._streams.remove(stream)
+
+    def push(self, event: Event) -> None:
+        """Show an event to all of them."""
+        for stream in self._streams:
+            stream.push(event)
+
+    def end(self) -> None:
+        """The session closes."""
+        for stream in self._streams:
+            stream.end()

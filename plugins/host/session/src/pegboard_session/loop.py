@@ -17,10 +17,11 @@ from pegboard_session.agents import AgentDefinition
 from pegboard_session.answer import Answer
 from pegboard_session.boards import SessionBoard, ToolBoard
 from pegboard_session.conversation import Conversation
-from pegboard_session.event_stream import EventStream
+from pegboard_session.event_stream import EventStream, EventStreams
 from pegboard_session.exchange import Exchange
 from pegboard_session.history import Block, as_block
 from pegboard_session.interruption import Interruption
+from pegboard_session.model_options import Asking
 from pegboard_session.model_profile import ModelProfile
 from pegboard_session.model_table import ModelTable
 from pegboard_session.outcome import ENDINGS, Outcome
@@ -29,11 +30,11 @@ from pegboard_session.restored import Restored
 from pegboard_session.retries import Retries
 from pegboard_session.session_hooks import HookCalls, text_of
 from pegboard_session.session_services import add_plugin_services, open_services
+from pegboard_session.structured_output import StructuredOutput
 from pegboard_session.system_prompt import SystemPrompt
 from pegboard_session.transcript import Transcript
 from pegboard_session.usage import SessionUsage
 
-MAX_TOKENS = 32_000
 MAX_TURNS = 200
 
 
@@ -49,7 +50,7 @@ class Session:
         system: Sequence[str] = (),
         ctx: Context | None = None,
         max_turns: int = MAX_TURNS,
-        max_tokens: int = MAX_TOKENS,
+        max_tokens: int | None = None,
         options: Mapping[str, Any] | None = None,
         transcript: Transcript | None = None,
         retries: Retries | None = None,
@@ -58,18 +59,22 @@ class Session:
         usage: SessionUsage | None = None,
         budget: Budget | None = None,
         definition: AgentDefinition | None = None,
+        output_schema: JSON | None = None,
     ) -> None:
         """`system` are instructions in place of those that a plugin brings. `options` go to the provider as they are.
 
         `parent` is the session that starts this one for a sub-agent: the two share questions, services and costs. A
         sub-agent brings its `usage` along, and its `budget`; the person's session has that of the settings.
-        `definition` says which agent the session is, if it is one.
+        `definition` says which agent the session is, if it is one. Final answers follow the `output_schema`.
         """
         self.board, self.provider, self.system = board, provider, system
         self.models = ModelTable.of(board, provider)
         self.model = self.models.resolve(model)
-        self.max_turns, self.max_tokens, self.options = max_turns, max_tokens, dict(options or {})
-        self.transcript, self.parent, self.definition = transcript, parent, definition
+        self.max_turns, self.options, self.definition = max_turns, dict(options or {}), definition
+        self.transcript, self.parent = transcript, parent
+        self.output = StructuredOutput(output_schema)
+        self.asking = Asking(self, output_schema)
+        self.max_tokens: int = max_tokens or self.asking.max_tokens
         self.retries = retries or Retries.of(board.settings)
         self.id = session_id or uuid.uuid4().hex
         self.usage: SessionUsage = usage or SessionUsage(parent=parent.usage if parent else None)
@@ -90,7 +95,7 @@ class Session:
         """Told of work in the background that somebody stops."""
         self._hooks = HookCalls(board)
         self._context: list[Block] = []
-        self._streams: list[EventStream] = []
+        self._streams = EventStreams(self.desk.scoped)
 
     async def __aenter__(self) -> Self:
         self.usage.on_add = self._check_budget
@@ -99,8 +104,10 @@ class Session:
             self.ctx = replace(self.ctx, services=await open_services(self, self._exits))
             add_plugin_services(self)
             await self.system_prompt.open(self.restored.system)
+            self.asking.report()
             self.emit("session_started", id=self.id, model=self.model, cwd=str(self.ctx.cwd))
-            self.write("session", id=self.id, model=self.model, cwd=str(self.ctx.cwd), provider=self.provider.name)
+            where = {"cwd": str(self.ctx.cwd), "folder": self.board.settings.cwd}
+            self.write("session", id=self.id, model=self.model, **where, provider=self.provider.name)
             source, transcript = "resume" if self.messages else "startup", self.transcript
             path = transcript.path if transcript else None
             self._context = await self._hooks.start(self.ctx, self.id, source, path)
@@ -125,8 +132,7 @@ class Session:
             await self._exits.__aexit__(kind, error, trace)
         finally:
             self.usage.on_add = None
-            for stream in self._streams:
-                stream.end()
+            self._streams.end()
             if self.transcript:
                 self.transcript.close()
 
@@ -162,19 +168,11 @@ class Session:
 
     def events(self) -> EventStream:
         """What happens in this session from now on, to iterate over. Each event has the session's id in its data."""
-        stream = EventStream(self._forget_stream)
-        self._streams.append(stream)
-        self.desk.scoped.add_observer(stream.push)
-        return stream
+        return self._streams.open()
 
     def forward(self, event: Event) -> None:
         """Show an event of a sub-agent to those who iterate over the events of this session."""
-        for stream in self._streams:
-            stream.push(event)
-
-    def _forget_stream(self, stream: EventStream) -> None:
-        self.desk.scoped.remove_observer(stream.push)
-        self._streams.remove(stream)
+        self._streams.push(event)
 
     def resume(self, restored: Restored, ctx: Context) -> None:
         """Go on with an earlier conversation, in a context of this process. Call it before the session is entered."""
@@ -190,6 +188,7 @@ class Session:
         content = [as_block(block) for block in given]
         self._busy = True
         self.interruption.reset()
+        self.output.new_prompt()
         try:
             if spent := self.account.spent:
                 return self._finish("", spent, 0)
@@ -235,7 +234,7 @@ class Session:
         more: list[Block] = []
         with self.interruption.cancels():  # Interrupted, there is no more.
             more += await self._hooks.stop(self.ctx, text)
-        return more
+        return more or self.output.ask_again(text)
 
     def _check_budget(self) -> None:
         """After each answer, here or in an agent below: note the totals, and stop where the budget ends."""
@@ -257,8 +256,10 @@ class Session:
         return self._finish("", self.limit or "interrupted", 0)
 
     def _finish(self, text: str, why: str, turns: int) -> Outcome:
+        value, fault = self.output.check(text) if why == "end" else (None, "")
+        why = "invalid_output" if fault else why
         self.emit("prompt_answered", stopped_by=why, turns=turns)
-        return Outcome(text, why, turns)
+        return Outcome(text, why, turns, value)
 
     def _append_user_message(self, content: list[Block]) -> None:
         self.conversation.append("user", content)
@@ -271,11 +272,6 @@ class Session:
     def write(self, kind: str, **data: Any) -> None:
         """Keep a line. A disk that takes no more ends the transcript, not the conversation."""
         self.restored.note(kind, data)
-        if not self.transcript:
-            return
-        try:
-            self.transcript.write(kind, **data)
-        except OSError as error:
-            self.transcript.close()
+        if self.transcript and (reason := self.transcript.try_to_write(kind, data)):
             self.transcript = None
-            self.emit("notice", message=f"The conversation is no longer saved: {error.strerror}.", data={})
+            self.emit("notice", message=f"The conversation is no longer saved: {reason}.", data={})

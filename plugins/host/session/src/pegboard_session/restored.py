@@ -31,6 +31,9 @@ class Restored:
     """Where it began."""
     prompt: str = ""
     """What the person wrote first."""
+    last_prompt: str = ""
+    folder: str = ""
+    """Where the person was when it was last opened."""
     turns: int = 0
     """How many prompts there were."""
     system: dict[str, str] = field(default_factory=dict)
@@ -99,8 +102,10 @@ def _take_circumstances(made: Restored, entry: dict[str, Any]) -> None:
     elif kind == "session":
         made.provider = str(entry.get("provider", made.provider))
         made.cwd = Path(entry["cwd"]) if entry.get("cwd") else made.cwd
+        made.folder = str(entry.get("folder") or entry.get("cwd") or made.folder)
     elif kind == "prompt":
-        made.prompt = made.prompt or str(entry.get("text", ""))
+        made.last_prompt = str(entry.get("text", ""))
+        made.prompt = made.prompt or made.last_prompt
         made.turns += 1
     elif kind == "system":
         made.system |= {str(name): str(text) for name, text in entry["parts"].items()}

@@ -5,7 +5,8 @@ from __future__ import annotations
 import fcntl
 import json
 import os
-from collections.abc import Iterator
+import shutil
+from collections.abc import Iterator, Mapping
 from errno import EACCES
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -25,9 +26,12 @@ class Transcript:
     One at a time: two conversations in one file could not be told apart, so a second writer is a `PegboardError`.
     """
 
-    def __init__(self, path: Path, *, lazy: bool = False) -> None:
-        """With `lazy`, nothing is written before the first message: lines that describe the session wait for it."""
-        self.path = path
+    def __init__(self, path: Path, *, lazy: bool = False, fork_of: Path | None = None) -> None:
+        """With `lazy`, nothing is written before the first message: lines that describe the session wait for it.
+
+        A new file begins as a copy of `fork_of`, if that is given.
+        """
+        self.path, self._fork_of = path, fork_of
         self._waiting: bytes | None = b"" if lazy else None
         self._file: BinaryIO | None = None
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -37,6 +41,8 @@ class Transcript:
             raise PermissionError(EACCES, os.strerror(EACCES), str(path.parent))
 
     def _open(self) -> BinaryIO:
+        if self._fork_of and not self.path.exists():
+            _copy(self._fork_of, self.path)
         descriptor = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
         file = os.fdopen(descriptor, "ab", buffering=0)
         try:
@@ -69,10 +75,28 @@ class Transcript:
         while rest:  # A nearly full disk accepts a part of the line and refuses the rest.
             rest = rest[self._file.write(rest) :]
 
+    def try_to_write(self, kind: str, data: Mapping[str, Any]) -> str:
+        """One line; a disk that takes no more closes the file, and its reason is returned."""
+        try:
+            self.write(kind, **data)
+        except OSError as error:
+            self.close()
+            return error.strerror or type(error).__name__
+        return ""
+
     def close(self) -> None:
         """Close the file."""
         if self._file:
             self._file.close()
+
+
+def _copy(source: Path, target: Path) -> None:
+    """Copy a transcript and those of its sub-agents."""
+    if source.with_suffix("").is_dir():
+        shutil.copytree(source.with_suffix(""), target.with_suffix(""))
+    descriptor = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    with source.open("rb") as old, open(descriptor, "wb") as new:
+        shutil.copyfileobj(old, new)
 
 
 def cut_torn_line(path: Path) -> None:
