@@ -85,10 +85,8 @@ async def collect(given: argparse.Namespace, board: Board) -> dict[str, Any]:
     reminders = collect_reminders(session, "prompt")
     request = session.conversation.request()
     tools = [{"name": tool["name"], "tokens": tokens(json.dumps(tool))} for tool in request.tools]
-    parts = [
-        {"name": part.name, "tokens": tokens(part.text), "text": part.text} for part in session.system_prompt.parts()
-    ]
-    told = [{"name": title(words), "tokens": tokens(words), "text": words} for words in reminders]
+    parts = [row(part.name, part.text) for part in session.system_prompt.parts()]
+    told = [row(title(words), words) for words in reminders]
     everything = [*tools, *parts, *told]
     return {
         "model": request.model,
@@ -97,8 +95,13 @@ async def collect(given: argparse.Namespace, board: Board) -> dict[str, Any]:
         "system": parts,
         "reminders": told,
         "tools": tools,
-        "tokens": sum(row["tokens"] for row in everything),
+        "tokens": sum(each["tokens"] for each in everything),
     }
+
+
+def row(name: str, text: str) -> dict[str, Any]:
+    """One part with its size."""
+    return {"name": name, "tokens": tokens(text), "text": text}
 
 
 def tokens(text: str) -> int:
@@ -115,13 +118,11 @@ def print_parts(shown: dict[str, Any]) -> None:
     """Each part with a heading."""
     write = sys.stdout.write
     for kind, rows in (("system", shown["system"]), ("first message", shown["reminders"])):
-        for row in rows:
-            write(
-                output.styled(f"## {kind}: {output.visible(row['name'])} (about {row['tokens']} tokens)", "bold") + "\n"
-            )
-            write(output.printable(row["text"]) + "\n\n")
-    sizes = ", ".join(f"{row['name']} {row['tokens']}" for row in shown["tools"])
-    write(output.styled(f"## tools: about {sum(row['tokens'] for row in shown['tools'])} tokens", "bold") + "\n")
+        for part in rows:
+            heading = f"## {kind}: {output.visible(part['name'])} (about {part['tokens']} tokens)"
+            write(f"{output.styled(heading, 'bold')}\n{output.printable(part['text'])}\n\n")
+    sizes = ", ".join(f"{tool['name']} {tool['tokens']}" for tool in shown["tools"])
+    write(output.styled(f"## tools: about {sum(tool['tokens'] for tool in shown['tools'])} tokens", "bold") + "\n")
     write(f"{output.visible(sizes)}\n\n")
     write(output.styled("## request", "bold") + "\n")
     write(f"model {output.visible(shown['model'])}, up to {shown['max_tokens']} tokens for an answer\n")

@@ -26,9 +26,7 @@ PLAIN = {
 def add(parser: argparse.ArgumentParser) -> None:
     """The options."""
     told = parser.add_argument_group("what the model is told")
-    told.add_argument(
-        "--system-prompt", metavar="TEXT", help="instructions in place of the built-in ones: text or @file"
-    )
+    told.add_argument("--system-prompt", metavar="TEXT", help="replace the built-in instructions: text or @file")
     told.add_argument("--append-system-prompt", metavar="TEXT", help="more instructions: text or @file")
     asked = parser.add_argument_group("how the model is asked")
     asked.add_argument("--thinking", metavar="T", help="adaptive, off, or a number of tokens to think with")
@@ -50,10 +48,10 @@ def layer(parser: argparse.ArgumentParser, given: argparse.Namespace) -> dict[st
     made = {setting: value for setting, value in values.items() if value is not None}
     if given.thinking is not None:
         is_budget = given.thinking.isdecimal()
-        made |= (
-            {"thinking": "budget", "thinkingBudget": int(given.thinking)} if is_budget else {"thinking": given.thinking}
-        )
-        if not is_budget and given.thinking not in ("adaptive", "off"):
+        made["thinking"] = "budget" if is_budget else given.thinking
+        if is_budget:
+            made["thinkingBudget"] = int(given.thinking)
+        elif given.thinking not in ("adaptive", "off"):
             parser.error(f"--thinking must be adaptive, off, or a number of tokens, got {given.thinking!r}")
     if given.context_management is not None:
         made["contextManagement"] = _object(parser, given.context_management)

@@ -117,15 +117,18 @@ async def converse(given: argparse.Namespace, board: Board, view: View, prompt: 
     from pegboard_cli.session_opening import open_session
     from pegboard_cli.signals import interrupting
 
+    opened: list[Session] = []
     try:
         async with open_session(given, board) as session:
+            opened.append(session)
             with interrupting(lambda: interrupt(session)):
-                code = await answer(session, view, prompt)
-        view.say_goodbye(session)
-        return code
+                return await answer(session, view, prompt)
     except ProviderError as error:
         view.fail(str(error))
         return PROVIDER
+    finally:
+        for session in opened:
+            view.say_goodbye(session)
 
 
 def interrupt(session: Session) -> bool:
