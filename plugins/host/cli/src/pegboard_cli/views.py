@@ -145,7 +145,7 @@ class View:
 
     def say_goodbye(self, session: Session) -> None:
         """Say how to go on with a session that was saved."""
-        if session.transcript and not session.transcript.is_empty:
+        if session.transcript and not session.transcript.is_empty and not self.failed:
             self._end_line()
             sys.stderr.write(f"Session {session.id}. Go on with: pegboard run --resume {session.id[:12]}\n")
 

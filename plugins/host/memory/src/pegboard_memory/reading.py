@@ -30,14 +30,13 @@ def read_file(path: str, limit: int) -> FileText | None:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
     except (OSError, ValueError):
         return None
-    with open(descriptor, "rb") as file:
+    try:
         found = os.fstat(descriptor)
-        if not stat.S_ISREG(found.st_mode):
-            return None
-        try:
-            raw = file.read(limit * WIDEST + 3)
-        except OSError:
-            return None
+        raw = _first_bytes(descriptor, limit * WIDEST + 3) if stat.S_ISREG(found.st_mode) else b"\0"
+    except OSError:
+        return None
+    finally:
+        os.close(descriptor)
     if b"\0" in raw:
         return None
     text = raw.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace")
@@ -47,3 +46,10 @@ def read_file(path: str, limit: int) -> FileText | None:
         text = text[: text.rfind("\n") + 1] or text
     is_damaged = "\ufffd" in text and "\ufffd".encode() not in raw
     return FileText(text.replace("\r\n", "\n"), (found.st_dev, found.st_ino), found.st_size, is_cut, is_damaged)
+
+
+def _first_bytes(descriptor: int, most: int) -> bytes:
+    raw = b""
+    while len(raw) < most and (more := os.read(descriptor, most - len(raw))):
+        raw += more
+    return raw
