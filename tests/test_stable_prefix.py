@@ -1,5 +1,6 @@
 """What was sent once is sent again byte for byte, while the world around the session changes."""
 
+import itertools
 import json
 import subprocess
 from dataclasses import replace
@@ -50,7 +51,7 @@ def without_markers(value):
 
 
 def assert_each_request_extends_the_one_before(requests):
-    for earlier, later in zip(requests, requests[1:], strict=False):
+    for earlier, later in itertools.pairwise(requests):
         before, after = earlier.raw, later.raw
         end = before.index(b'"messages":')
         assert after[:end] == before[:end]  # model, limits, system and tools

@@ -81,12 +81,10 @@ TREES = {
         {"repo/CLAUDE.md": "@a.md", "repo/a.md": "a @b.md", "repo/b.md": "b @a.md @CLAUDE.md"},
         ["CLAUDE.md", "a.md", "b.md"],
     ),
-    "four hops and no fifth": Tree(
-        {"repo/CLAUDE.md": "@1.md", **DEEP}, ["CLAUDE.md", "1.md", "2.md", "3.md", "4.md"]
-    ),
+    "four hops and no fifth": Tree({"repo/CLAUDE.md": "@1.md", **DEEP}, ["CLAUDE.md", "1.md", "2.md", "3.md", "4.md"]),
     "imports in code do not count": Tree(
         {
-            "repo/CLAUDE.md": "`@a.md`\n```\n@a.md\n```\n~~~sh\n@a.md\n~~~\n\n    @a.md\n\nname@a.md\n\n- item\n\n    @b.md",
+            "repo/CLAUDE.md": "`@a.md`\n```\n@a.md\n```\n~~~sh\n@a.md\n~~~\n\n    @a.md\n\nname@a.md\n\n- x\n\n    @b.md",
             "repo/a.md": "never",
             "repo/b.md": "in a list",
         },
@@ -171,7 +169,10 @@ TREES = {
         skipped={"CLAUDE.local.md": "it lies outside of"},
     ),
     "comments for people": Tree(
-        {"repo/CLAUDE.md": "<!-- for people\n@a.md -->\nKeep <!-- this -->\n```\n<!-- code -->\n```", "repo/a.md": "no"},
+        {
+            "repo/CLAUDE.md": "<!-- people\n@a.md -->\nKeep <!-- this -->\n```\n<!-- code -->\n```",
+            "repo/a.md": "no",
+        },
         ["CLAUDE.md"],
         texts={"CLAUDE.md": "Keep <!-- this -->\n```\n<!-- code -->\n```"},
     ),

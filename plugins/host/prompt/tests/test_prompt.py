@@ -48,7 +48,7 @@ async def test_settings_replace_the_instructions_and_append_to_them(repo):
     (repo / "more.md").write_text("From a file.\n")
     given = {"systemPrompt": "You are a parrot.", "appendSystemPrompt": "@more.md"}
     parts = await parts_of(open_session(repo, given))
-    assert list(parts)[0] == "instructions"
+    assert next(iter(parts)) == "instructions"
     assert (parts["instructions"], parts["appended"]) == ("You are a parrot.", "From a file.")
     assert list(parts)[-1] == "environment"
 

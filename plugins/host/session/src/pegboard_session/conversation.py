@@ -49,12 +49,9 @@ class Conversation:
         """What the next user message says besides: announcements, each once, and the reminders of plugins."""
         told, self._news = self._news, []
         told += [words for words in collect_reminders(self._session, moment) if words not in told]
-        if (
-            moment == "prompt"
-            and self._session.output.schema is not None
-            and not self._session.asking.is_held_to_schema
-        ):
-            told.append(as_reminder(self._session.output.instructions()))
+        form = self._session.output.instructions(self._session.asking.is_held_to_schema)
+        if form and moment == "prompt":
+            told.append(as_reminder(form))
         return [{"type": "text", "text": words} for words in told]
 
     def hand_over(self) -> None:
