@@ -84,7 +84,7 @@ TREES = {
     "four hops and no fifth": Tree({"repo/CLAUDE.md": "@1.md", **DEEP}, ["CLAUDE.md", "1.md", "2.md", "3.md", "4.md"]),
     "imports in code do not count": Tree(
         {
-            "repo/CLAUDE.md": "`@a.md`\n```\n@a.md\n```\n~~~sh\n@a.md\n~~~\n\n    @a.md\n\nname@a.md\n\n- x\n\n    @b.md",
+            "repo/CLAUDE.md": "`@a.md`\n```\n@a.md\n```\n~~~sh\n@a.md\n~~~\n\n    @a.md\n\nx@a.md\n\n- x\n\n    @b.md",
             "repo/a.md": "never",
             "repo/b.md": "in a list",
         },

@@ -37,7 +37,8 @@ class Environment:
 
     def __init__(self, session: Session, clock: Callable[[], str] = today) -> None:
         self._session, self._clock = session, clock
-        told = next((line for line in reversed(session.restored.lines) if line["type"] == LINE), {})
+        lines = [line for line in session.restored.lines if line["type"] == LINE]
+        told: dict[str, object] = lines[-1] if lines else {}
         self._told: dict[str, str] = {name: str(told[name]) for name in CHANGES if name in told}
         self._recorded: dict[str, str] = dict(self._told)
 
@@ -78,7 +79,7 @@ class Environment:
 
     def _now(self, ctx: Context, names: tuple[str, ...]) -> dict[str, str]:
         found = find_repository(ctx.cwd) if "branch" in names else None
-        all_of_it = {
+        all_of_it: dict[str, Callable[[], str]] = {
             "date": self._clock,
             "mode": lambda: str(ctx.mode),
             "branch": lambda: branch_of(found[1]) if found else "",

@@ -121,7 +121,7 @@ def choose_options(settings: Settings, profile: ModelProfile, *, strict: bool = 
             del given[name]
             for more in DEPEND_ON.get(name, ()):
                 given.pop(more, None)
-    made = {name: tuple(value) if isinstance(value, list) else value for name, value in given.items()}
+    made: dict[str, Any] = {name: tuple(value) if isinstance(value, list) else value for name, value in given.items()}
     return Chosen(ModelOptions(**made), most, tuple(left_out))
 
 
