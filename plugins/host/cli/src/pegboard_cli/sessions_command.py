@@ -15,6 +15,8 @@ from pegboard_cli.main import OK
 from pegboard_cli.resuming import find_session, store
 from pegboard_session.store import TranscriptStore
 
+# Imports happen inside functions: a listing and --help must not load what only other commands need.
+
 EXAMPLES = """\
   pegboard sessions                  list them, newest first
   pegboard sessions show ID          one conversation
@@ -108,7 +110,7 @@ def describe(path: Path) -> dict[str, Any]:
 
     row: dict[str, Any] = {"folder": "", "messages": 0, "turns": 0, "cost": None}
     try:
-        restored = restore(path)
+        restored = restore(path, whole=True)
         usage = restored.usage
         row = {"folder": restored.folder, "messages": len(restored.messages), "turns": restored.turns}
         row["cost"] = float(usage.cost) if usage and usage.priced else None
@@ -126,7 +128,7 @@ def show(path: Path, *, as_json: bool) -> int:
     """One conversation."""
     from pegboard_session import restore
 
-    messages = restore(path).messages
+    messages = restore(path, whole=True).messages
     if as_json:
         output.print_json(messages)
         return OK

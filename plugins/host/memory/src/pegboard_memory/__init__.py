@@ -5,6 +5,6 @@
 
 from pegboard_memory.adding import add_memory
 from pegboard_memory.memory import Memory
-from pegboard_memory.plugin import add_reminders, after_call, register_session_services
+from pegboard_memory.plugin import add_reminders, after_call, after_compact, register_session_services
 
-__all__ = ["Memory", "add_memory", "add_reminders", "after_call", "register_session_services"]
+__all__ = ["Memory", "add_memory", "add_reminders", "after_call", "after_compact", "register_session_services"]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from pegboard import Context, hookimpl
 from pegboard_memory.memory import Memory
+from pegboard_session.reminders import as_reminder
 
 if TYPE_CHECKING:
     from pegboard_session import Session
@@ -23,6 +24,16 @@ def register_session_services(session: Session) -> dict[str, object]:
 def add_reminders(session: Session, moment: str) -> list[str]:
     memory = session.ctx.services.others.get(SERVICE)
     return memory.news(moment) if isinstance(memory, Memory) else []
+
+
+@hookimpl
+def after_compact(ctx: Context) -> str:
+    """What was shown is no longer in the conversation, so it is shown again."""
+    memory = ctx.services.others.get(SERVICE)
+    if not isinstance(memory, Memory):
+        return ""
+    memory.forget()
+    return "\n".join(as_reminder(words) for words in memory.news("prompt"))
 
 
 @hookimpl

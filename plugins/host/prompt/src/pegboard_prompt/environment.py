@@ -77,6 +77,11 @@ class Environment:
             self._session.write(LINE, **self._told)
         return "\n".join(words)
 
+    def now(self) -> str:
+        """All of it as it is now."""
+        values = self._now(self._session.ctx, tuple(CHANGES))
+        return "\n".join(CHANGES[name].format(value) for name, value in values.items() if value)
+
     def _now(self, ctx: Context, names: tuple[str, ...]) -> dict[str, str]:
         found = find_repository(ctx.cwd) if "branch" in names else None
         all_of_it: dict[str, Callable[[], str]] = {

@@ -8,6 +8,7 @@ from pegboard import Context, hookimpl
 from pegboard_prompt.environment import Environment
 from pegboard_prompt.instructions import INSTRUCTIONS, given_text
 from pegboard_session import PromptPart
+from pegboard_session.reminders import as_reminder
 
 if TYPE_CHECKING:
     from pegboard_session import Session
@@ -30,6 +31,13 @@ async def system_prompt_parts(session: Session, ctx: Context) -> list[PromptPart
     if isinstance(environment, Environment):
         parts.append(PromptPart("environment", await environment.text(ctx), 90, keep=True))
     return parts
+
+
+@hookimpl
+def after_compact(ctx: Context) -> str:
+    """Changes that were told are no longer in the conversation."""
+    environment = ctx.services.others.get(SERVICE)
+    return as_reminder(environment.now()) if isinstance(environment, Environment) else ""
 
 
 @hookimpl

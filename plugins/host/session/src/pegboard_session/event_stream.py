@@ -59,26 +59,25 @@ class EventStreams:
     """Everybody who iterates over the events of one session."""
 
     def __init__(self, hooks: ScopedHooks) -> None:
-        self._hooks = hooks
-        self._streams: list[EventStream] = []
+        self._hooks, self._open = hooks, list[EventStream]()
 
     def open(self) -> EventStream:
-        """One more stream, from now on."""
+        """One more listener, from now on."""
         stream = EventStream(self._forget)
-        self._streams.append(stream)
+        self._open.append(stream)
         self._hooks.add_observer(stream.push)
         return stream
 
-    def _forget(self, stream: EventStream) -> None:
-        self._hooks.remove_observer(stream.push)
-        self._streams.remove(stream)
-
     def push(self, event: Event) -> None:
-        """Show an event to all of them."""
-        for stream in self._streams:
+        """Show an event that did not happen in this session itself."""
+        for stream in self._open:
             stream.push(event)
 
     def end(self) -> None:
-        """The session closes."""
-        for stream in self._streams:
+        """The session is over."""
+        for stream in self._open:
             stream.end()
+
+    def _forget(self, stream: EventStream) -> None:
+        self._hooks.remove_observer(stream.push)
+        self._open.remove(stream)

@@ -16,6 +16,7 @@ from pegboard_session.account import Account, Budget
 from pegboard_session.agents import AgentDefinition
 from pegboard_session.answer import Answer
 from pegboard_session.boards import SessionBoard, ToolBoard
+from pegboard_session.compaction import Compacted, Compaction
 from pegboard_session.conversation import Conversation
 from pegboard_session.event_stream import EventStream, EventStreams
 from pegboard_session.exchange import Exchange
@@ -24,12 +25,13 @@ from pegboard_session.interruption import Interruption
 from pegboard_session.model_options import Asking
 from pegboard_session.model_profile import ModelProfile
 from pegboard_session.model_table import ModelTable
+from pegboard_session.model_tools import ModelTools
 from pegboard_session.outcome import ENDINGS, Outcome
 from pegboard_session.providers import Provider
 from pegboard_session.restored import Restored
 from pegboard_session.retries import Retries
 from pegboard_session.session_hooks import HookCalls, text_of
-from pegboard_session.session_services import add_plugin_services, open_services
+from pegboard_session.session_services import open_services, start
 from pegboard_session.structured_output import StructuredOutput
 from pegboard_session.system_prompt import SystemPrompt
 from pegboard_session.transcript import Transcript
@@ -64,8 +66,8 @@ class Session:
         """`system` are instructions in place of those that a plugin brings. `options` go to the provider as they are.
 
         `parent` is the session that starts this one for a sub-agent: the two share questions, services and costs. A
-        sub-agent brings its `usage` along, and its `budget`; the person's session has that of the settings.
-        `definition` says which agent the session is, if it is one. Final answers follow the `output_schema`.
+        sub-agent passes its own `usage` and `budget`; the user's session has those of the settings. `definition` says
+        which agent the session is, if it is one. Final answers follow the `output_schema`.
         """
         self.board, self.provider, self.system = board, provider, system
         self.models = ModelTable.of(board, provider)
@@ -82,19 +84,20 @@ class Session:
         self.account: Account = Account(self.models, self.usage, budget, above)
         self.account.price(self.model)  # A budget that could not be kept is refused now.
         self.restored = Restored()
-        """What an earlier process left behind, for plugins that go on from it."""
+        """What an earlier process left behind, for plugins that continue from it."""
         self.conversation = Conversation(self)
         self.system_prompt = SystemPrompt(self)
-        self.desk = SessionBoard(board, self.id)
+        self.tools = ModelTools(board)
+        """The tools of the board as the model gets them."""
+        self.desk = SessionBoard(board, self.id, lambda name: self.tools.require(name, self.profile))
         # The gate too: a tool calls others with the tools of this session's agent, wherever the context comes from.
         self.ctx = replace(ctx or board.context(), session_id=self.id, gate=self.desk.nested)
-        self.interruption = Interruption()
+        self.hooks, self.interruption = HookCalls(board), Interruption()
         self._exchange: Exchange = Exchange(self, parent._exchange if parent else None)
-        self._busy = False
+        self._busy, self._context = False, list[Block]()
         self.on_task_stopped: list[Callable[[Task], None]] = []
-        """Told of work in the background that somebody stops."""
-        self._hooks = HookCalls(board)
-        self._context: list[Block] = []
+        """Called with background work that is stopped."""
+        self.compaction: Compaction = Compaction(self)
         self._streams = EventStreams(self.desk.scoped)
 
     async def __aenter__(self) -> Self:
@@ -102,15 +105,7 @@ class Session:
         self._exits = AsyncExitStack()
         try:
             self.ctx = replace(self.ctx, services=await open_services(self, self._exits))
-            add_plugin_services(self)
-            await self.system_prompt.open(self.restored.system)
-            self.asking.report()
-            self.emit("session_started", id=self.id, model=self.model, cwd=str(self.ctx.cwd))
-            where = {"cwd": str(self.ctx.cwd), "folder": self.board.settings.cwd}
-            self.write("session", id=self.id, model=self.model, **where, provider=self.provider.name)
-            source, transcript = "resume" if self.messages else "startup", self.transcript
-            path = transcript.path if transcript else None
-            self._context = await self._hooks.start(self.ctx, self.id, source, path)
+            self._context = await start(self)
         except BaseException as error:  # Cancelled: `__aexit__` will not run because `__aenter__` has not returned.
             await self._close(type(error), error, error.__traceback__)
             raise
@@ -120,7 +115,7 @@ class Session:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         try:
-            await self._hooks.end(self.ctx, self.id, broken_off=kind is not None)
+            await self.hooks.end(self.ctx, self.id, broken_off=kind is not None)
             self.emit("session_finished", id=self.id, usage=self.usage.as_data())
         finally:
             await self._close(kind, error, trace)
@@ -175,12 +170,16 @@ class Session:
         self._streams.push(event)
 
     def resume(self, restored: Restored, ctx: Context) -> None:
-        """Go on with an earlier conversation, in a context of this process. Call it before the session is entered."""
+        """Continue an earlier conversation, in a context of this process. Call it before the session is entered."""
         self.restored = restored
         self.conversation.go_on_from(restored)
         self.ctx = replace(ctx, session_id=self.id, gate=self.desk.nested)
         if restored.usage:
             self.usage.go_on_from(restored.usage)
+
+    async def compact(self, what_to_keep: str = "") -> Compacted:
+        """Replace what is older by a summary; `what_to_keep` tells the model that writes it what matters."""
+        return await self.compaction.compact(what_to_keep)
 
     async def run(self, prompt: str | Sequence[JSON]) -> Outcome:
         """Answer one prompt. Raises `ProviderError` when the model cannot be asked; the conversation stays usable."""
@@ -188,7 +187,6 @@ class Session:
         content = [as_block(block) for block in given]
         self._busy = True
         self.interruption.reset()
-        self.output.new_prompt()
         try:
             if spent := self.account.spent:
                 return self._finish("", spent, 0)
@@ -199,12 +197,13 @@ class Session:
     async def _answer_prompt(self, content: list[Block]) -> Outcome:
         refusal, more = "", list[Block]()
         with self.interruption.cancels() as scope:
-            refusal, more = await self._hooks.prompt(self.ctx, text_of(content))
+            refusal, more = await self.hooks.prompt(self.ctx, text_of(content))
         if scope.cancel_called:
             return self._finish("", "interrupted", 0)
         if refusal:
             return self._finish(refusal, "blocked", 0)
-        self.write("prompt", text=text_of(content))
+        self.conversation.prompt = text_of(content)
+        self.write("prompt", text=self.conversation.prompt)
         self._append_user_message([*self._context, *self.conversation.take_news("prompt"), *content, *more])
         self._context = []
         for number in range(1, self.max_turns + 1):
@@ -215,7 +214,7 @@ class Session:
         return self._finish("", "max_turns", self.max_turns)
 
     async def _outcome_of(self, answer: Answer, results: Sequence[Result], number: int) -> Outcome | None:
-        """How the prompt was answered, or None where the model goes on."""
+        """How the prompt was answered, or None if the model continues."""
         text, reason = answer.text, answer.stop_reason
         # An answer that calls nothing is complete, even if it used up what was left.
         if self.is_interrupted and not (self.limit and not results and reason == "end_turn"):
@@ -225,6 +224,9 @@ class Session:
         if results or reason == "pause_turn":
             return None
         ending = ENDINGS.get(reason or "", "end")
+        if ending == "context_overflow" and (more := await self.compaction.after_overflow()):
+            self._append_user_message(more)
+            return None
         if ending == "end" and not self.limit and (more := await self._more_to_do(text)):
             self._append_user_message(more)
             return None
@@ -233,7 +235,7 @@ class Session:
     async def _more_to_do(self, text: str) -> list[Block]:
         more: list[Block] = []
         with self.interruption.cancels():  # Interrupted, there is no more.
-            more += await self._hooks.stop(self.ctx, text)
+            more += await self.hooks.stop(self.ctx, text)
         return more or self.output.ask_again(text)
 
     def _check_budget(self) -> None:
@@ -247,19 +249,18 @@ class Session:
         self.interruption.request(why, limit)
 
     def note_stopped_task(self, task: Task) -> None:
-        """Somebody stops work in the background."""
+        """Background work is stopped."""
         for listener in self.on_task_stopped:
             listener(task)
 
     def break_off(self) -> Outcome:
-        """The outcome of a run that was cancelled from outside and whose conversation goes on."""
+        """The outcome of a run that was cancelled from outside and whose conversation continues."""
         return self._finish("", self.limit or "interrupted", 0)
 
     def _finish(self, text: str, why: str, turns: int) -> Outcome:
-        value, fault = self.output.check(text) if why == "end" else (None, "")
-        why = "invalid_output" if fault else why
-        self.emit("prompt_answered", stopped_by=why, turns=turns)
-        return Outcome(text, why, turns, value)
+        outcome = self.output.outcome_of(text, why, turns)
+        self.emit("prompt_answered", stopped_by=outcome.stopped_by, turns=turns)
+        return outcome
 
     def _append_user_message(self, content: list[Block]) -> None:
         self.conversation.append("user", content)
@@ -267,7 +268,8 @@ class Session:
 
     def emit(self, kind: str, **data: Any) -> None:
         """Tell everybody who listens to this session."""
-        self.desk.hooks.emit(kind, **data)
+        if self.desk.hooks.observe:
+            self.desk.hooks.emit(kind, **data)
 
     def write(self, kind: str, **data: Any) -> None:
         """Keep a line. A disk that takes no more ends the transcript, not the conversation."""

@@ -113,7 +113,8 @@ def choose_options(settings: Settings, profile: ModelProfile, *, strict: bool = 
         limit = profile.max_output
         unsupported("max_tokens", f"The model {profile.model} answers with at most {limit} tokens, not {most}")
         most = limit
-    _check(given, sources, most or MAX_TOKENS)
+    limits = (most or MAX_TOKENS, profile.max_output, profile.window and profile.window // 4)
+    _check(given, sources, min(limit for limit in limits if limit))
     for name, feature in _features(given):
         if name in given and not profile.supports(feature):
             source = name if name in sources else "thinking_budget"

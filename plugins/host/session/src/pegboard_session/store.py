@@ -41,13 +41,13 @@ class TranscriptStore:
         for path in self.all():
             if folder_of(path) == folder:
                 return path
-        raise PegboardError(f"There is no session in {folder} yet. `pegboard sessions` lists those that are kept.")
+        raise PegboardError(f"There is no session in {folder} yet. `pegboard sessions` lists the saved sessions.")
 
     def find(self, beginning: str) -> Path:
         """The transcript whose id starts with this."""
         found = [path for path in self.all() if path.stem.startswith(beginning)]
         if not found:
-            raise PegboardError(f"No session begins with {beginning!r}. `pegboard sessions` lists those that are kept.")
+            raise PegboardError(f"No session begins with {beginning!r}. `pegboard sessions` lists the saved sessions.")
         if beginning and len(found) > 1:
             raise PegboardError(f"{len(found)} sessions begin with {beginning!r}. Give more of the id.")
         return found[0]

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from pegboard import SettingsError
+from pegboard_session.outcome import Outcome
 
 LARGEST = 200_000
 FENCED = re.compile(r"\s*```(?:json)?\s*\n(.*)\n\s*```\s*", re.DOTALL)
@@ -32,8 +33,9 @@ class StructuredOutput:
                 raise SettingsError(f"This is not a JSON schema: {place}: {error.message}.", source=source) from None
             self._validator: Any = Draft202012Validator(schema)
 
-    def instructions(self, is_held: bool) -> str:
-        """What a model is told whose service cannot hold it to the schema; others need no words."""
+    def new_prompt(self, is_held: bool) -> str:
+        """A prompt begins. What a model is told whose service cannot hold it to the schema; others need no words."""
+        self._is_asked_again = False
         if self.schema is None or is_held:
             return ""
         schema = json.dumps(self.schema, ensure_ascii=False)
@@ -41,10 +43,6 @@ class StructuredOutput:
             "When you are done, your last message must be one JSON value that follows this schema, with no words or "
             f"code fence around it:\n{schema}"
         )
-
-    def new_prompt(self) -> None:
-        """A prompt begins: its answer may be asked for once more."""
-        self._is_asked_again = False
 
     def ask_again(self, text: str) -> list[dict[str, Any]]:
         """The message to a model whose final answer does not follow the schema; nothing if it does, or once asked."""
@@ -58,6 +56,11 @@ class StructuredOutput:
             f"Your answer does not follow the JSON schema. {fault}\nAnswer again with the corrected JSON value only."
         )
         return [{"type": "text", "text": words}]
+
+    def outcome_of(self, text: str, why: str, turns: int) -> Outcome:
+        """How a prompt was answered; an answer that ends well and does not follow the schema is invalid."""
+        value, fault = self.check(text) if why == "end" else (None, "")
+        return Outcome(text, "invalid_output" if fault else why, turns, value)
 
     def check(self, text: str) -> tuple[Any, str]:
         """The value of an answer, and what is wrong with it, if anything is."""

@@ -37,7 +37,7 @@ class SystemPrompt:
 
     def __init__(self, session: Session) -> None:
         self._session = session
-        self._parts: list[PromptPart] = [PromptPart(INSTRUCTIONS, text, FIRST) for text in session.system if text]
+        self._parts: list[PromptPart] = []
 
     async def open(self, earlier: Mapping[str, str]) -> None:
         """Ask the plugins. `earlier` has the texts that a resumed session keeps, by name of the part."""
@@ -65,6 +65,9 @@ class SystemPrompt:
 
     def parts(self) -> list[PromptPart]:
         """What the next request sends, in its order."""
-        pool, loaded = self._session.board.pool, self._session.ctx.loaded_tools
+        session, loaded = self._session, self._session.ctx.loaded_tools
+        pool = session.tools.pool(session.profile)
         guidance = [PromptPart(GUIDANCE, text) for text in pool.guidance(loaded) if text]
-        return sorted([*self._parts, *guidance], key=lambda part: part.order)
+        own = [PromptPart(INSTRUCTIONS, text, FIRST) for text in session.system if text]
+        others = [part for part in self._parts if not own or part.name != INSTRUCTIONS]
+        return sorted([*own, *others, *guidance], key=lambda part: part.order)
