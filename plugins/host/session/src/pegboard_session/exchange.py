@@ -135,7 +135,7 @@ class Exchange:
                     blocks[index] = tool_result(fitted)
                     session.write("result", block=blocks[index])
         remarks: list[Block] = [{"type": "text", "text": words} for result in results for words in result.messages]
-        remarks += session.conversation.take_news()
+        remarks += session.conversation.take_news("results")
         if remarks:
             session.write("user", content=remarks)
         session.conversation.append("user", [*blocks, *remarks])
