@@ -118,7 +118,7 @@ def test_any_text_is_either_read_or_refused_with_a_sentence(text):
             assert parse(whole)
         except PatchError as error:
             said = str(error)
-            assert said.endswith(".")  # noqa: PT017 - either outcome is right
+            assert said.endswith(".")
 
 
 def as_patch(before, after):

@@ -18,6 +18,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import lru_cache
 
+from pegboard import ToolError
+
 BEGIN, END, END_OF_FILE = "*** Begin Patch", "*** End Patch", "*** End of File"
 ADD, DELETE, UPDATE, MOVE = "*** Add File: ", "*** Delete File: ", "*** Update File: ", "*** Move to: "
 
@@ -57,6 +59,14 @@ class FilePatch:
     content: str = ""
     move_to: str = ""
     hunks: list[Hunk] = field(default_factory=list)
+
+
+def parts_of(text: str) -> tuple[FilePatch, ...]:
+    """The parts of a patch, for a call: a `ToolError` says why there are none."""
+    try:
+        return parse(text)
+    except PatchError as error:
+        raise ToolError(f"The patch cannot be read: {error}") from None
 
 
 @lru_cache(maxsize=4)

@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Annotated
+
+from pydantic import Field
 
 from pegboard import Context, Facts, Input, Settings, Tool, ToolError, hookimpl
 from pegboard.wording import counted
-from pegboard_files.encodings import view_of
-from pegboard_files.patches import patch as difference
-from pegboard_files.records import structured_patch, terminal_text
-from pegboard_patch.applying import apply
-from pegboard_patch.outputs import ApplyPatchOutput, PatchedFile
-from pegboard_patch.parsing import PatchError, parse
-from pegboard_patch.planning import Step, parts_of, plan
+from pegboard_files.records import terminal_text
+from pegboard_patch.outputs import ApplyPatchOutput
+from pegboard_patch.parsing import PatchError, parse, parts_of
 
-DIFF_LINES = 200
 WORDS = {"add": "Added", "delete": "Deleted", "update": "Updated", "move": "Moved"}
 
 
+EXAMPLE = "*** Begin Patch\n*** Add File: notes/today.txt\n+Buy paint.\n*** End Patch"
+
+
 class ApplyPatchInput(Input):
-    input: str
+    input: Annotated[str, Field(examples=[EXAMPLE])]
     """The whole patch, from *** Begin Patch to *** End Patch."""
 
 
@@ -73,12 +74,15 @@ class ApplyPatch(Tool[ApplyPatchInput, ApplyPatchOutput]):
         return Facts(open_world=False, reads=tuple(reads), writes=tuple(writes), deletes=tuple(deletes))
 
     def call(self, args: ApplyPatchInput, ctx: Context, /) -> ApplyPatchOutput:
+        from pegboard_patch.applying import apply  # Only a call needs it, and what it imports of the file service.
+        from pegboard_patch.planning import plan
+
         most = ctx.settings.get("patch.maxBytes")
         if len(args.input) > most:
             raise ToolError(f"The patch is longer than {most:,} bytes. Apply it in parts.", code="too_large")
         steps = plan(args.input, ctx)
         said = apply(steps, ctx)
-        return ApplyPatchOutput(files=[_patched(step, notes) for step, notes in zip(steps, said, strict=True)])
+        return ApplyPatchOutput(files=[step.outcome(notes) for step, notes in zip(steps, said, strict=True)])
 
     def content(self, value: ApplyPatchOutput, /) -> str:
         lines = list[str]()
@@ -100,11 +104,13 @@ class ApplyPatch(Tool[ApplyPatchInput, ApplyPatchOutput]):
         return f"Apply a patch: {', '.join(named)}{more}"
 
     def preview(self, args: ApplyPatchInput, ctx: Context, /) -> str | None:
+        from pegboard_patch.planning import plan
+
         try:
             steps = plan(args.input, ctx)
         except ToolError as error:
             return f"This call would fail: {error.message}"
-        return "\n".join(file.diff for file in (_patched(step, []) for step in steps) if file.diff)
+        return "\n".join(diff for step in steps if (diff := step.outcome([]).diff))
 
     def render_use(self, args: ApplyPatchInput, /) -> object | None:
         return terminal_text(self.describe(args))
@@ -118,24 +124,6 @@ class ApplyPatch(Tool[ApplyPatchInput, ApplyPatchOutput]):
 
     def render_error(self, message: str, /) -> object | None:
         return terminal_text(f"ApplyPatch failed: {message}")
-
-
-def _patched(step: Step, notes: list[str]) -> PatchedFile:
-    before = step.before
-    made = difference(before.view, view_of(step.text, before.newline))
-    return PatchedFile.model_validate(
-        {
-            "type": step.kind,
-            "file_path": str(step.path),
-            "move_to": str(step.move_to or ""),
-            "structured_patch": structured_patch(made.hunks),
-            "diff": made.text(str(step.move_to or step.path), DIFF_LINES) if made.hunks else "",
-            "added": made.added,
-            "removed": made.removed,
-            "original_digest": before.digest,
-            "notes": notes,
-        }
-    )
 
 
 @hookimpl

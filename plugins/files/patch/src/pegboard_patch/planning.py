@@ -8,11 +8,17 @@ from pathlib import Path
 
 from pegboard import Context, ToolError
 from pegboard_files import FileState
+from pegboard_files.encodings import view_of
+from pegboard_files.patches import patch
 from pegboard_files.placeholders import placeholders
+from pegboard_files.records import structured_patch
 from pegboard_files.splicing import spliced
 from pegboard_files.text_file import TextFile, new_text_file, refuse_lossy, regular_bytes, text_file
 from pegboard_patch.matching import LEVELS, find_hunks
-from pegboard_patch.parsing import FilePatch, PatchError, parse
+from pegboard_patch.outputs import PatchedFile
+from pegboard_patch.parsing import FilePatch, parts_of
+
+DIFF_LINES = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,13 +40,22 @@ class Step:
         """The new bytes."""
         return self.before.encoded(self.text)
 
-
-def parts_of(text: str) -> tuple[FilePatch, ...]:
-    """The parts of a patch that was checked before."""
-    try:
-        return parse(text)
-    except PatchError as error:
-        raise ToolError(f"The patch cannot be read: {error}") from None
+    def outcome(self, notes: list[str]) -> PatchedFile:
+        """What is told about it."""
+        made = patch(self.before.view, view_of(self.text, self.before.newline))
+        return PatchedFile.model_validate(
+            {
+                "type": self.kind,
+                "file_path": str(self.path),
+                "move_to": str(self.move_to or ""),
+                "structured_patch": structured_patch(made.hunks),
+                "diff": made.text(str(self.move_to or self.path), DIFF_LINES) if made.hunks else "",
+                "added": made.added,
+                "removed": made.removed,
+                "original_digest": self.before.digest,
+                "notes": notes,
+            }
+        )
 
 
 def plan(text: str, ctx: Context) -> list[Step]:
