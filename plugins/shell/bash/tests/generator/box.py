@@ -7,7 +7,6 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -56,9 +55,9 @@ def why_unavailable() -> str:
 class Box:
     """A running sandbox. `run()` is one command in one world."""
 
-    def __init__(self, base: Path, confine: Sequence[str] = ()) -> None:
-        self._base, self._confine = base, list(confine)
-        """`confine`: where the library that confines commands is imported from, where they are to run confined."""
+    def __init__(self, base: Path, confine: str = "") -> None:
+        self._base, self._confine = base, confine
+        """`confine`: the folders of the library that confines commands and of what it imports; empty: unconfined."""
         self._process: subprocess.Popen[str] | None = None
 
     def __enter__(self) -> Box:
