@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pegboard import Agent, Context, Event, ToolError
-from pegboard_agent.limits import choice_of, inside, require_tools
+from pegboard_agent.limits import choice_of, inside, narrower_mode, require_tools
 from pegboard_agent.scoped_board import AgentBoard, agent_hooks
 from pegboard_agent.service import SERVICE, SubAgentRequest, SubAgentState
 from pegboard_agent.subagent import SubAgent
@@ -100,7 +100,7 @@ class SubAgents:
         if agent.is_recalled:
             self._take_up(agent, ctx)
         modes, wish = self._session.board.hooks.modes, agent.request.definition.permission_mode
-        mode = modes.narrower(ctx.mode, wish, ctx.settings)
+        mode = narrower_mode(modes, ctx.mode, wish, ctx.settings)
         agent.caller, agent.ctx = ctx.agent.id, replace(agent.ctx, mode=mode)
         return agent
 
@@ -161,13 +161,14 @@ class SubAgents:
 
     def _context(self, ctx: Context, request: SubAgentRequest, agent: Agent, loaded: frozenset[str]) -> Context:
         services, cwd, roots = ctx.services, ctx.cwd, ctx.roots
+        modes, wish = self._session.board.hooks.modes, request.definition.permission_mode
         if request.cwd is not None:
             cwd, roots = inside(ctx, request.cwd), (*roots, ctx.cwd)
         return replace(
             ctx,
             cwd=cwd,
             roots=roots,
-            mode=self._session.board.hooks.modes.narrower(ctx.mode, request.definition.permission_mode, ctx.settings),
+            mode=narrower_mode(modes, ctx.mode, wish, ctx.settings),
             agent=agent,
             loaded_tools=ctx.loaded_tools | loaded,
             services=replace(services, files=services.files.fork(conversation=True) if services.files else None),

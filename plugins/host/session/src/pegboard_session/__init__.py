@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from pegboard_session.replay import ReplayProvider as ReplayProvider
     from pegboard_session.restored import Restored as Restored
     from pegboard_session.restored import restore as restore
-    from pegboard_session.results import tool_result as tool_result
     from pegboard_session.retries import Retries as Retries
     from pegboard_session.transcript import Transcript as Transcript
     from pegboard_session.usage import SessionUsage as SessionUsage
@@ -68,7 +67,6 @@ _HOME = {
     "find_providers": "providers",
     "registered_agents": "agents",
     "restore": "restored",
-    "tool_result": "results",
 }
 
 __all__ = sorted(_HOME)  # pyright: ignore[reportUnsupportedDunderAll]

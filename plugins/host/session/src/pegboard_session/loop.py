@@ -251,7 +251,8 @@ class Session:
 
     def emit(self, kind: str, **data: Any) -> None:
         """Tell everybody who listens to this session."""
-        self.desk.hooks.emit(kind, **data)
+        if self.desk.hooks.observe:
+            self.desk.hooks.emit(kind, **data)
 
     def write(self, kind: str, **data: Any) -> None:
         """Keep a line. A disk that takes no more ends the transcript, not the conversation."""
