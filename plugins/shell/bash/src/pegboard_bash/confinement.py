@@ -17,6 +17,7 @@ from pegboard_confine import (
     Available,
     CannotHideError,
     Confinement,
+    Launch,
     ResourceLimits,
     available,
     confinement_for,
@@ -222,7 +223,7 @@ def with_limits(spec: ProcessSpec, settings: Settings) -> ProcessSpec:
     numbers = limits_of(settings).as_numbers()
 
     def starter(argv: Any, cwd: Any, env: Any, standard: Any, enter: Any, /) -> Any:
-        return limited(argv, cwd, env, standard, enter, numbers)
+        return limited(Launch(argv, cwd, env, standard, enter), numbers)
 
     return replace(spec, starter=starter)
 
