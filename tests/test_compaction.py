@@ -14,7 +14,7 @@ from pegboard import Board, Context, Input, tool
 from pegboard.settings import load
 from pegboard_anthropic import AnthropicProvider
 from pegboard_session import Session, Transcript, restore
-from pegboard_session.clearing import drop_thinking
+from pegboard_session.cleared_results import drop_thinking
 
 from .sse import SseServer
 from .wire import Model, fault_of

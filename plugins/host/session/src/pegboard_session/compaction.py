@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import anyio
 
 from pegboard import ProviderError, Settings, SettingsError
-from pegboard_session.clearing import clear_results, drop_thinking, put_in
+from pegboard_session.cleared_results import clear_results, drop_thinking, put_in
 from pegboard_session.completion import ProviderModel
 from pegboard_session.context_size import ContextMeter, ContextUse
 from pegboard_session.history import Block

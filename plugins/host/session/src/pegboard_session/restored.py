@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from pegboard import Change, PegboardError
-from pegboard_session.clearing import put_in
+from pegboard_session.cleared_results import put_in
 from pegboard_session.history import as_message, call_ids, sendable
 from pegboard_session.transcript import USELESS, read
 from pegboard_session.usage import SessionUsage
