@@ -40,7 +40,7 @@ async def permit(run: CallRun, hooks: BoundHooks) -> Decision:
         except BaseException:
             _tell(run, hooks, "answered", decision, began, decision="cancelled", asked_by=decision.layer)
             raise
-    said = answer or Deny(f"{decision.reason} Nobody was there to approve it.", layer="ask", rule=decision.rule)
+    said = answer or Deny(f"{decision.reason} There was no one to approve it.", layer="ask", rule=decision.rule)
     more = {"asked_by": decision.layer, "unanswered": answer is None, "approved_sha256": run.approved}
     _tell(run, hooks, "answered", said, began, **more)
     return said

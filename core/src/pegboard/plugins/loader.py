@@ -181,7 +181,7 @@ def check_tool(tool: Any) -> None:
         )
         raise PluginError(reason, kind="bad-schema", traceback=traceback.format_exc()) from None
     if schema.get("type") != "object":
-        reason = f"The input of {tool.name} is not an object at its top. Put the alternatives into a field."
+        reason = f"The input of {tool.name} is not an object at its top level. Put the alternatives into a field."
         raise PluginError(reason, kind="bad-schema")
 
 

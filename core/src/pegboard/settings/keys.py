@@ -173,7 +173,9 @@ def _misfit_rules(key: Key, value: object) -> str | None:
         if isinstance(item, str):
             continue
         if not isinstance(item, dict) or not isinstance(item.get("rule"), str):
-            return f'{name} must hold rules: text, or objects with "rule", "match" and "not_match", got {shown(item)}.'
+            return (
+                f'{name} must contain rules: text, or objects with "rule", "match" and "not_match", got {shown(item)}.'
+            )
         if unknown := [field for field in item if field not in RULE_FIELDS]:
             return f"{name}: a rule has no field {unknown[0]!r}. The fields are {', '.join(RULE_FIELDS)}."
         for field in RULE_FIELDS[1:]:

@@ -105,7 +105,7 @@ def wanted_by(facts: Facts, understood: Understanding, tool: Tool[Any, Any], ctx
 def _wanted_by(facts: Facts, understood: Understanding, tool: Tool[Any, Any], ctx: Context) -> Access | str:
     rules = RuleSet.of(ctx.settings)
     if ("deny", "Read") in rules.whole or ("ask", "Read") in rules.whole:
-        return "a rule is about every file"
+        return "a rule applies to every file"
     at = WorkingDirectories.of(ctx)
     home, sandboxed = _real(os.path.expanduser("~")), ctx.settings.get("sandbox.enabled", False)
     hidden, searched = _hidden(rules, ctx, home)
