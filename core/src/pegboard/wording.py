@@ -1,4 +1,4 @@
-"""Words that several messages share: values at a glance, lists, and what somebody probably meant."""
+"""Words that several messages share: values at a glance, lists, and what was probably meant."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ async def permit(run: CallRun, hooks: BoundHooks) -> Decision:
     if not isinstance(decision, Ask):
         return decision
     answer: Decision | None = None
-    if hooks.ask_user:  # With nobody to ask, nothing is previewed or suggested.
+    if hooks.ask_user:  # With no one to ask, nothing is previewed or suggested.
         try:
             answer = await run.ask(lambda: _put(run, hooks, decision))
         except BaseException:
@@ -74,7 +74,7 @@ async def _classify(run: CallRun, hooks: BoundHooks) -> Decision | None:
 
 
 async def _put(run: CallRun, hooks: BoundHooks, decision: Decision) -> Decision | None:
-    """Ask one after another until somebody answers; None when nobody does."""
+    """Ask one hook after another until one answers; None if none does."""
     question = _question(run, hooks, decision)
     for hook in hooks.ask_user:
         said: Decision | Answer | None = await maybe_await(hook(question, run.call, run.ctx))

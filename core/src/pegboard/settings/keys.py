@@ -81,7 +81,7 @@ def core_settings() -> dict[str, SettingRecord]:
 
 
 def groups_of(names: Iterable[str]) -> set[str]:
-    """What stands before each dot: objects in a file whose members are settings."""
+    """The prefixes before each dot: objects in a file whose members are settings."""
     return {name[:at] for name in names if "." in name for at, character in enumerate(name) if character == "."}
 
 

@@ -62,7 +62,7 @@ def _size(block: JSON) -> int:
 
 
 def _note(block: JSON, name: str, store: ResultsStore) -> str:
-    """What stands in the place of a result; empty if its text could not be saved."""
+    """The note that replaces a result; empty if its text could not be saved."""
     texts = [Text(part["text"]) for part in block["content"] if part["type"] == "text"]
     others = len(block["content"]) - len(texts)
     size, words = sum(len(text.text) for text in texts), list[str]()
