@@ -429,7 +429,7 @@ class Hooks:
     def observe(self, event: Event) -> None:
         """Learn what happens: calls started and finished, decisions, changed tools, progress.
 
-        Always called, on all implementations; an exception in one is logged and affects no other. May not await.
+        Called always, on all implementations; an exception in one is logged and affects no other. May not await.
 
         :param event: its `kind` says what happened.
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+# Imports happen inside functions: a listing with a warm index must not load what it does not use.
+
 __all__ = ["counted", "did_you_mean", "listed", "nearest", "shown"]
 
 TYPE_CHECKING = False

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
     from pegboard.records import SettingRecord
 
+# Imports happen inside functions: a listing with a warm index must not load what it does not use.
+
 FILE = "pegboard.toml"
 CORE = "pegboard-core"
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*(\.[A-Za-z][A-Za-z0-9_-]*)*")

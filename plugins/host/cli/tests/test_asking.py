@@ -289,7 +289,7 @@ def test_a_person_is_never_told_what_a_model_is_told(world, words):
 def test_yes_never_answers_a_safety_check(world, path):
     done = world.quietly("call", "Write", f"file_path={path}", "content=x", "--yes")
     assert done.returncode == 3
-    assert "A safety check is not answered by --yes." in done.stderr
+    assert "--yes does not apply to a safety check." in done.stderr
     assert not (world.work / path).exists()
     assert world.audit()[0]["by"] == "host"
 

@@ -387,7 +387,7 @@ async def test_a_result_that_alone_fills_the_window_is_cleared_too(tmp_path):
     async with Session(made_board(tmp_path), provider, model="small") as session:
         outcome = await session.run("Go")
     assert outcome.text == "Done."
-    assert all("was removed to save room" in block["content"][0]["text"] for block in results(session.messages))
+    assert all("was removed to save space" in block["content"][0]["text"] for block in results(session.messages))
 
 
 async def test_the_size_is_what_the_service_counts(tmp_path):
