@@ -263,7 +263,7 @@ def test_what_is_baked_in_is_kept(guarded: Path, tmp_path: Path) -> None:
         ({"disable": ["shel"]}, "Did you mean 'shell'?"),
         ({"sandbox": {"enabled": "yes"}}, "needs pegboard-sandbox"),
         ({"strict": "yes"}, "strict must be true or false"),
-        ({"only": ["files"]}, "Say --families instead"),
+        ({"only": ["files"]}, "Use --families instead"),
         ({"nothing": 1}, "There is no setting 'nothing'."),
     ],
 )

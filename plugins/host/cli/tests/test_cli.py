@@ -181,7 +181,7 @@ def test_a_denied_call_exits_with_three(pegboard, note, home):
     (home / ".pegboard/settings.json").write_text('{"permissions": {"ask": ["Read"]}}')
     done = pegboard("call", "Read", "file_path=note.txt")
     assert done.returncode == 3
-    assert "Nobody was there to approve it." in done.stderr
+    assert "There was no one to approve it." in done.stderr
     assert pegboard("call", "Read", "file_path=note.txt", "--yes").returncode == 0
 
 
