@@ -446,3 +446,12 @@ def test_the_demo_names_commands_that_exist_there(tmp_path, home):
 )
 def test_a_family_is_off_only_where_nothing_of_it_can_be_on(layer, off):
     assert (family_off(Features(Settings([Layer("user", "user.json", layer)])), "files") is not None) == off
+
+
+def test_time_limits_of_settings_hold_for_a_call(pegboard, home):
+    (home / ".pegboard").mkdir()
+    (home / ".pegboard/settings.json").write_text('{"timeouts": {"Bash": 0.5}}')
+    done = pegboard("call", "--json", "--yes", "Bash", "command=sleep 30")
+    assert done.returncode == 1
+    said = json.loads(done.stdout)
+    assert (said["code"], said["content"][0]["text"]) == ("timeout", "Bash timed out after 0.5 s.")
