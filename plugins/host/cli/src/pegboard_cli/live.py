@@ -89,7 +89,7 @@ class LiveView(View):
                 tool = self.board.find(name).tool
                 args, _ = validate(tool.name, tool.input, input)
                 self.inputs[id] = tool.describe(args)
-            except Exception:  # What the model wrote stands for itself; the call will say what is wrong with it.
+            except Exception:  # The input is shown as the model wrote it; the call will say what is wrong with it.
                 log.debug("%s could not be described", name, exc_info=True)
 
     def on_call_started(self, id: str, name: str, **rest: Any) -> None:

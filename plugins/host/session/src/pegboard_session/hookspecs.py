@@ -217,7 +217,7 @@ class SessionHooks:
         Called before each summary, when every call has its result. Everyone is asked; the first `block` counts, all
         else adds up. An exception is noted and stops nothing. May await.
 
-        :param trigger: `auto` when the conversation has grown too long, `manual` when somebody wants it.
+        :param trigger: `auto` when the conversation has grown too long, `manual` when it was requested.
         :param what_to_keep: what whoever wants it has said; may be empty.
         :param ctx: where the session runs.
 

@@ -34,9 +34,9 @@ class ModelProfile(Profile):
     """One model as the table has it. Hooks get it as their `profile`."""
 
     window: int | None = None
-    """How many tokens a request and its answer may have together; None where nobody knows."""
+    """How many tokens a request and its answer may have together; None if not known."""
     max_output: int | None = None
-    """How many tokens an answer may have; None where nobody knows."""
+    """How many tokens an answer may have; None if not known."""
     features: Mapping[str, bool] = field(default_factory=dict)
     price: Price | None = None
     binds_thinking: bool = False
