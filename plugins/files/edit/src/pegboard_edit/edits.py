@@ -8,7 +8,7 @@ from pegboard import ToolError
 from pegboard_edit.match import Match, find, without_overlaps
 from pegboard_edit.misses import help_for
 from pegboard_files.encodings import view_of
-from pegboard_files.splicing import spliced
+from pegboard_files.splice import spliced
 from pegboard_files.text_file import TextFile
 
 MOST_NAMED = 10

@@ -10,8 +10,8 @@ from pydantic import Field
 from pegboard import Context, Facts, Input, Settings, Tool, ToolError, hookimpl
 from pegboard.wording import counted
 from pegboard_files.records import terminal_text
-from pegboard_patch.outputs import ApplyPatchOutput
 from pegboard_patch.parsing import PatchError, parse, parts_of
+from pegboard_patch.patch_output import ApplyPatchOutput
 
 WORDS = {"add": "Added", "delete": "Deleted", "update": "Updated", "move": "Moved"}
 
@@ -74,8 +74,8 @@ class ApplyPatch(Tool[ApplyPatchInput, ApplyPatchOutput]):
         return Facts(open_world=False, reads=tuple(reads), writes=tuple(writes), deletes=tuple(deletes))
 
     def call(self, args: ApplyPatchInput, ctx: Context, /) -> ApplyPatchOutput:
-        from pegboard_patch.applying import apply  # Only a call needs it, and what it imports of the file service.
-        from pegboard_patch.planning import plan
+        from pegboard_patch.patch_plan import plan
+        from pegboard_patch.transaction import apply  # Only a call needs it, and what it imports of the file service.
 
         most = ctx.settings.get("patch.maxBytes")
         if len(args.input) > most:
@@ -104,7 +104,7 @@ class ApplyPatch(Tool[ApplyPatchInput, ApplyPatchOutput]):
         return f"Apply a patch: {', '.join(named)}{more}"
 
     def preview(self, args: ApplyPatchInput, ctx: Context, /) -> str | None:
-        from pegboard_patch.planning import plan
+        from pegboard_patch.patch_plan import plan  # As in `call`.
 
         try:
             steps = plan(args.input, ctx)

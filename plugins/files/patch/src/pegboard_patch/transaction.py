@@ -10,7 +10,7 @@ from pathlib import Path
 from pegboard import Context, ToolError
 from pegboard_files import FileState, Undo
 from pegboard_files.safe_open import real_path
-from pegboard_patch.planning import Step
+from pegboard_patch.patch_plan import Step
 
 Back = Callable[[], object]
 

@@ -12,11 +12,12 @@ from pegboard_files.encodings import view_of
 from pegboard_files.patches import patch
 from pegboard_files.placeholders import placeholders
 from pegboard_files.records import structured_patch
-from pegboard_files.splicing import spliced
+from pegboard_files.safe_write import digest
+from pegboard_files.splice import spliced
 from pegboard_files.text_file import TextFile, new_text_file, refuse_lossy, regular_bytes, text_file
-from pegboard_patch.matching import LEVELS, find_hunks
-from pegboard_patch.outputs import PatchedFile
+from pegboard_patch.hunk_search import LEVELS, find_hunks
 from pegboard_patch.parsing import FilePatch, parts_of
+from pegboard_patch.patch_output import PatchedFile
 
 DIFF_LINES = 200
 
@@ -114,8 +115,6 @@ def _any_file(path: Path, data: bytes, known: FileState | None) -> TextFile:
     try:
         return text_file(path, data, known)
     except ToolError:
-        from pegboard_files.safe_write import digest
-
         return TextFile(path, data, digest(data), "binary", b"", "", "\n", False)
 
 

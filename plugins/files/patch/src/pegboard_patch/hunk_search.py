@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 
 from pegboard import ToolError
-from pegboard_files.splicing import Replaced
+from pegboard_files.splice import Replaced
 from pegboard_patch.parsing import Hunk
 
 ALIKE = str.maketrans(
