@@ -74,8 +74,9 @@ class ApplyPatch(Tool[ApplyPatchInput, ApplyPatchOutput]):
         return Facts(open_world=False, reads=tuple(reads), writes=tuple(writes), deletes=tuple(deletes))
 
     def call(self, args: ApplyPatchInput, ctx: Context, /) -> ApplyPatchOutput:
+        # Only a call needs these, and what they import of the file service.
         from pegboard_patch.patch_plan import plan
-        from pegboard_patch.transaction import apply  # Only a call needs it, and what it imports of the file service.
+        from pegboard_patch.transaction import apply
 
         most = ctx.settings.get("patch.maxBytes")
         if len(args.input) > most:

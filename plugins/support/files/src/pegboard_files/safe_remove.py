@@ -10,7 +10,7 @@ from pathlib import Path
 
 from pegboard import ToolError
 from pegboard_files.safe_open import folder_of, real_path
-from pegboard_files.safe_write import Before, changed, failure, look
+from pegboard_files.safe_write import OriginalFile, changed, failure, look
 
 NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP)
 """What a file system without hard links says."""
@@ -23,7 +23,7 @@ def real_file(path: Path, approved_paths: Mapping[str, bool] | None) -> Path:
     return Path(real_path(path, approved_paths, change=True))
 
 
-def look_again(folder: int, target: Path, expected_digest: str) -> Before:
+def look_again(folder: int, target: Path, expected_digest: str) -> OriginalFile:
     """The file as it is, if it is still what was read."""
     before = look(folder, target)
     if before.stat is None:

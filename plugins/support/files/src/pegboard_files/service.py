@@ -22,7 +22,7 @@ from pegboard_files.leftovers import Leftovers
 from pegboard_files.locks import path_lock
 from pegboard_files.safe_open import folder_of, real_path
 from pegboard_files.safe_remove import look_again, real_file, rename, unlink
-from pegboard_files.safe_write import Before, Replaced, digest, failure, look, replace_content
+from pegboard_files.safe_write import OriginalFile, Replaced, digest, failure, look, replace_content
 from pegboard_files.undo import RETENTION_DAYS, UndoStore
 
 log = logging.getLogger("pegboard")
@@ -158,7 +158,7 @@ class LocalFiles:
         self._tell(FileEvent("written", place, state, made))
         return undo, made
 
-    def _gone(self, target: Path, before: Before, stored: Path | None) -> Undo:
+    def _gone(self, target: Path, before: OriginalFile, stored: Path | None) -> Undo:
         """A name is no longer there."""
         mode = stat.S_IMODE(before.stat.st_mode) if before.stat else 0
         undo = Undo(target, before.digest, "", stored, mode, time.time_ns())
