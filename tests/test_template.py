@@ -201,7 +201,7 @@ REFUSED = {
     "our prefix": (["Tally", "--distribution", "pegboard-tally"], "looks like one of Pegboard's own."),
     "a bad distribution": (["Tally", "--distribution", "acme/tally"], "'acme/tally' is no name for a distribution."),
     "a standard module": (["Tally", "--distribution", "json"], "would have the module 'json'"),
-    "a family without tools": (["Tally", "--family", "policy"], "The family policy holds no tools."),
+    "a family without tools": (["Tally", "--family", "policy"], "The family policy has no tools."),
     "a family in capitals": (["Tally", "--family", "Text"], "'Text' is no name for a family."),
     "a policy among tools": (["Keep", "--kind", "policy", "--family", "text"], "A policy belongs to the family policy"),
     "a short description": (["Tally", "--description", "Count."], "The description is what the model reads."),

@@ -34,7 +34,7 @@ def problems():
     if KIND in FAMILIES and FAMILY != FAMILIES[KIND]:
         yield f"A {KIND} belongs to the family {FAMILIES[KIND]}, not to {FAMILY}. Leave out --family."
     elif KIND == "tool" and FAMILY in WITHOUT_TOOLS:
-        yield f"The family {FAMILY} holds no tools. Choose another, such as text."
+        yield f"The family {FAMILY} has no tools. Choose another, such as text."
     elif not re.fullmatch(r"[a-z][a-z0-9_-]*", FAMILY):
         yield f"{FAMILY!r} is no name for a family. Use small letters, digits, - and _, such as text."
     if len(DESCRIPTION) < 15 or DESCRIPTION != GIVEN or "\n" in DESCRIPTION:

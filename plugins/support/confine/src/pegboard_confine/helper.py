@@ -5,8 +5,8 @@ each child carries a copy of its memory. On CONTROL it gets the filter, and then
 to make. On that descriptor the child tells its id, and later that it has taken its command. Children are those of the
 host (CLONE_PARENT): the host waits for them, signals them and reaps them like any other.
 
-A child gives up its rights before it hears of any command, and each for itself: nobody ever shares its Landlock domain,
-neither this process nor its siblings, so there is no moment at which a command could reach one of them.
+A child gives up its rights before it receives a command, and each on its own: it shares its Landlock domain with no
+other process, neither this one nor its siblings, so there is no moment at which a command could reach one of them.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ def set_limits(body: bytes, limits: int) -> None:
     for at in range(limits):
         resource, most = LIMIT.unpack_from(body, at * LIMIT.size)
         checked(libc.syscall(PRLIMIT_OF[machine], 0, resource, None, now))
-        most = min(most, struct.unpack("=QQ", now.raw)[1])  # Nobody may go above a limit that is there already.
+        most = min(most, struct.unpack("=QQ", now.raw)[1])  # A limit that is already set cannot be raised.
         checked(libc.syscall(PRLIMIT_OF[machine], 0, resource, struct.pack("=QQ", most, most), None))
 
 

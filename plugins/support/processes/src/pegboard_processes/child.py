@@ -8,6 +8,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
@@ -52,6 +53,16 @@ class ChildPipe(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class Times:
+    """How many seconds a process has."""
+
+    timeout: float | None
+    """Until it is ended; None for as long as it takes."""
+    grace: float
+    """Between being asked to end and being killed."""
+
+
 class Child:
     """A process and everything it started. `spawn()` makes one; `watch()` must run while it lives."""
 
@@ -61,13 +72,12 @@ class Child:
         tree: ProcessTree,
         sink: Sink,
         pipes: Sequence[ChildPipe],
-        timeout: float | None,
-        grace: float,
+        times: Times,
         cap: MemoryCap | None = None,
     ) -> None:
         self._cap = cap
         self._started, self._tree, self._sink, self._pipes = started, tree, sink, pipes
-        self._timeout, self._grace = timeout, grace
+        self._timeout, self._grace = times.timeout, times.grace
         self._began = time.monotonic()
         self._scope = anyio.CancelScope()
         self._lock = anyio.Lock(fast_acquire=True)
@@ -247,7 +257,7 @@ def spawn_with(
         if isinstance(error, OSError | ValueError):
             raise _cannot_start(spec, error) from error
         raise
-    child = Child(started, ProcessTree(started.pid, token, latest), sink, pipes, spec.timeout, grace, cap)
+    child = Child(started, ProcessTree(started.pid, token, latest), sink, pipes, Times(spec.timeout, grace), cap)
     for pipe in pipes:
         pipe.seal()
         pipe.on_full = child.overflow

@@ -91,7 +91,7 @@ class ProcessTree:
 
     async def end(self, grace: float = GRACE) -> list[int]:
         """Ask the tree to end, wait, then make it end. Returns the ids of what could not be ended: usually none."""
-        self.signal(signal.SIGTERM, signal.SIGCONT)  # a stopped process hears nothing until it goes on
+        self.signal(signal.SIGTERM, signal.SIGCONT)  # a stopped process gets no signal until it is continued
         await self.gone(grace)
         deadline = time.monotonic() + PATIENCE
         while True:
@@ -176,7 +176,7 @@ def stat_of(pid: int) -> Stat | None:
 def _fields(pid: int) -> list[bytes]:
     try:
         with open(f"/proc/{pid}/stat", "rb", buffering=0) as file:
-            # The name stands in parentheses and may itself hold parentheses and spaces.
+            # The name is in parentheses and may itself contain parentheses and spaces.
             return file.read().rpartition(b")")[2].split()
     except OSError:
         return []
