@@ -21,6 +21,7 @@ from pegboard_session.summary import CONTINUE, as_record, compacted, cut_that_fi
 if TYPE_CHECKING:
     from pegboard_session.loop import Session
 
+AT, KEEP = 80, 20
 SUMMARY_TOKENS = 20_000
 ENOUGH = 0.75
 """Clearing alone will do if it brings the conversation down to this share of the limit."""
@@ -39,19 +40,19 @@ class CompactionRules:
     """When to compact, and how much stays as it is, in percent of the window."""
 
     automatic: bool = True
-    at: int = 80
-    keep: int = 20
+    at: int = AT
+    keep: int = KEEP
     focus: str = ""
 
     @classmethod
     def of(cls, settings: Settings) -> CompactionRules:
         """What settings say. A `SettingsError` for shares that leave no room."""
-        at, keep = settings.get("compaction.atPercent", cls.at), settings.get("compaction.keepPercent", cls.keep)
+        at, keep = settings.get("compaction.atPercent", AT), settings.get("compaction.keepPercent", KEEP)
         if at > 95 or keep * 2 > at:
             reason = f"compaction.atPercent may be at most 95, and twice compaction.keepPercent; got {at} and {keep}."
             holders = settings.holders("compaction.atPercent") or settings.holders("compaction.keepPercent")
             raise SettingsError(reason, source=holders[0].source if holders else "settings")
-        return cls(settings.get("compaction.automatic", cls.automatic), at, keep, settings.get("compaction.focus", ""))
+        return cls(settings.get("compaction.automatic", True), at, keep, settings.get("compaction.focus", ""))
 
 
 @dataclass(frozen=True, slots=True)
