@@ -7,7 +7,7 @@ written to the transcript; whatever goes wrong before that changes nothing.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import anyio
 
@@ -191,7 +191,10 @@ class Compaction:
         if not summary or session.is_interrupted:
             reason = reason or ("It was interrupted." if session.is_interrupted else "The model gave no summary.")
             return self._give_up(f"The conversation could not be compacted: {reason}", before)
-        self._commit(trigger, cut, summary, notes)
+        messages = self._messages(cut, summary, notes)
+        if trigger == "auto" and self.meter.tokens(messages) >= self.meter.tokens(session.conversation.messages):
+            return self._give_up("The conversation could not be compacted: the summary is not shorter.", before)
+        self._commit(messages, trigger, summary)
         after = self._size()
         session.emit("compacted", trigger=trigger, before=before, after=after, messages=cut)
         return Compacted(True, "", before, after)
@@ -215,15 +218,18 @@ class Compaction:
         refused = answer.stop_reason in ("refusal", "context_overflow")
         return cut, "" if refused else answer.text.strip()
 
-    def _commit(self, trigger: str, cut: int, summary: str, notes: list[str]) -> None:
-        """From here on the conversation is shorter. One line of the transcript decides, so no crash can halve it."""
-        session, conversation = self._session, self._session.conversation
-        tail = [dict(message) for message in conversation.messages[cut:]]
+    def _messages(self, cut: int, summary: str, notes: list[str]) -> list[dict[str, Any]]:
+        """The conversation as it would be after a summary of the messages before `cut`."""
+        session = self._session
+        tail = [dict(message) for message in session.conversation.messages[cut:]]
         if session.profile.binds_thinking:
             drop_thinking(tail)
-        messages = compacted(summary, [state_of(session, tail), *notes], tail)
-        session.write("compacted", **as_record(messages, summary, trigger))
-        conversation.messages[:] = messages
+        return compacted(summary, [state_of(session, tail), *notes], tail)
+
+    def _commit(self, messages: list[dict[str, Any]], trigger: str, summary: str) -> None:
+        """From here on the conversation is shorter. One line of the transcript decides, so no crash can halve it."""
+        self._session.write("compacted", **as_record(messages, summary, trigger))
+        self._session.conversation.messages[:] = messages
         self._forget_views()
         self._failures = 0
 
