@@ -11,7 +11,7 @@ from pegboard import Board, Context, Deny, Services, ToolError
 from pegboard.settings.layers import Settings
 from pegboard_files.service import LocalFiles
 from pegboard_patch import ApplyPatch, ApplyPatchInput
-from pegboard_patch.hunk_search import find_hunks
+from pegboard_patch.match import find_hunks
 from pegboard_patch.parsing import PatchError, parse
 
 BEGIN, END = "*** Begin Patch\n", "*** End Patch\n"

@@ -6,8 +6,8 @@ import pytest
 
 import pegboard_memory
 from pegboard import Board, PegboardError, Settings
+from pegboard_memory.locations import Workspace
 from pegboard_memory.memory import INTRODUCTION
-from pegboard_memory.places import Place
 from pegboard_session import AgentDefinition, ReplayProvider, Session, Transcript, restore
 
 
@@ -174,7 +174,7 @@ async def test_a_line_is_kept_where_a_person_would_look_for_it(repo, tmp_path):
 
 
 def test_a_memory_that_is_no_line_or_has_no_place_is_refused(repo, tmp_path):
-    place = Place.of(Settings(cwd=str(repo), root=str(repo)), repo, {})
+    place = Workspace.of(Settings(cwd=str(repo), root=str(repo)), repo, {})
     with pytest.raises(PegboardError, match="A memory must be a line of 1 to 2000 characters, got"):
         pegboard_memory.add_memory(" \n ", place)
     with pytest.raises(PegboardError, match="There is no place 'global' for memories"):

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from pegboard_memory.collecting import Collector, within
-from pegboard_memory.places import Place
+from pegboard_memory.collect import Collector, within
+from pegboard_memory.locations import Workspace
 
 MB = 1_000_000
 
@@ -206,7 +206,7 @@ def collected(folder, tree, may_show=None):
 
     cwd = folder / tree.cwd
     settings = Settings(cwd=str(cwd), root=str(cwd), trusted=tree.trusted)
-    place = Place.of(settings, cwd, {"HOME": str(folder / "home")})
+    place = Workspace.of(settings, cwd, {"HOME": str(folder / "home")})
     read = [str(folder / name) for name in tree.read]
     folders = dict.fromkeys([*place.chain(str(cwd)), *(f for path in read for f in place.chain(os.path.dirname(path)))])
     return Collector(place, 40_000, may_show).collect(folders, read)

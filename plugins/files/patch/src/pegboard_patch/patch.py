@@ -44,7 +44,7 @@ class ApplyPatch(Tool[ApplyPatchInput, ApplyPatchOutput]):
 
     Paths start at the working directory. "Move to" is optional. Give about three lines of context above and below each
     change, exactly as they are in the file; where that is not unique, put @@ and a line that the change comes after
-    before it. Changes of one file stand in one part, from top to bottom. "*** End of File" after a change means that
+    before it. Put all changes of one file in one part, from top to bottom. "*** End of File" after a change means that
     it is at the end of the file. A file that you delete or only move must have been read before.
     """
 
@@ -74,9 +74,8 @@ class ApplyPatch(Tool[ApplyPatchInput, ApplyPatchOutput]):
         return Facts(open_world=False, reads=tuple(reads), writes=tuple(writes), deletes=tuple(deletes))
 
     def call(self, args: ApplyPatchInput, ctx: Context, /) -> ApplyPatchOutput:
-        # Only a call needs these, and what they import of the file service.
-        from pegboard_patch.patch_plan import plan
-        from pegboard_patch.transaction import apply
+        from pegboard_patch.apply import apply  # Only a call needs it, and what it imports of the file service.
+        from pegboard_patch.plan import plan
 
         most = ctx.settings.get("patch.maxBytes")
         if len(args.input) > most:
@@ -105,7 +104,7 @@ class ApplyPatch(Tool[ApplyPatchInput, ApplyPatchOutput]):
         return f"Apply a patch: {', '.join(named)}{more}"
 
     def preview(self, args: ApplyPatchInput, ctx: Context, /) -> str | None:
-        from pegboard_patch.patch_plan import plan  # As in `call`.
+        from pegboard_patch.plan import plan  # Late for the same reason as in `call`.
 
         try:
             steps = plan(args.input, ctx)

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
     from pegboard import Board
 
+# Imports happen inside functions: a listing and --help must not load what only other commands need.
+
 EXAMPLES = """\
   pegboard prompt show                 the system prompt, memory files and options, part by part
   pegboard prompt show --json

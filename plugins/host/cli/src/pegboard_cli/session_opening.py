@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from pegboard import Board, Context, Settings
     from pegboard_session import Provider, Session, Transcript
 
+# Imports happen inside functions: a listing and --help must not load what only other commands need.
+
 MODEL = "claude-sonnet-5-5"
 
 
@@ -111,7 +113,7 @@ def keep(path: Path, settings: Settings, *, must: bool, fork_of: Path | None = N
 
 
 def the_provider(given: argparse.Namespace, board: Board, *, asks: bool = True) -> Provider:
-    """The script, or the provider that settings name; one that nobody `asks` needs no key."""
+    """The script, or the provider that settings name; one that is not asked (`asks`) needs no key."""
     from pegboard import ProviderError
     from pegboard_session import ReplayProvider, find_providers
 
@@ -130,7 +132,7 @@ def the_provider(given: argparse.Namespace, board: Board, *, asks: bool = True) 
 
 
 def prepare(given: argparse.Namespace, board: Board) -> Session:
-    """A new session that nobody will talk to: nothing is saved, and no key is needed."""
+    """A new session without a conversation: nothing is saved, and no key is needed."""
     from pegboard_session import Session
 
     settings: Settings = board.settings

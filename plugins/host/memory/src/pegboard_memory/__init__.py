@@ -3,7 +3,7 @@
 `ctx.service("memory")` is the `Memory` of a session; `add_memory` keeps a line for later ones.
 """
 
-from pegboard_memory.adding import add_memory
+from pegboard_memory.add_memory import add_memory
 from pegboard_memory.memory import Memory
 from pegboard_memory.plugin import add_reminders, after_call, after_compact, register_session_services
 

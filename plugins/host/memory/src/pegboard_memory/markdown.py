@@ -93,7 +93,7 @@ def paths_of(front: str) -> list[str] | None:
     if given is None:
         return None
     if isinstance(given, str):
-        from pegboard_ignore import split_list
+        from pegboard_ignore import split_list  # Few memory files have conditions.
 
         return split_list(given)
     if isinstance(given, list) and all(isinstance(item, str) for item in given):

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pegboard import ToolError
-from pegboard_memory.adding import add_memory
-from pegboard_memory.collecting import Collection, Collector, MemoryFile, within
-from pegboard_memory.places import Place
+from pegboard_memory.add_memory import add_memory
+from pegboard_memory.collect import Collection, Collector, MemoryFile, within
+from pegboard_memory.locations import Workspace
 
 if TYPE_CHECKING:
     from pegboard_session import Session
@@ -56,10 +56,10 @@ class Memory:
         self._read |= dict.fromkeys(map(str, read if isinstance(read, list) else ()))
 
     @property
-    def place(self) -> Place:
+    def place(self) -> Workspace:
         """Where the session works now."""
         ctx = self._session.ctx
-        return Place.of(ctx.settings, ctx.cwd, self._env)
+        return Workspace.of(ctx.settings, ctx.cwd, self._env)
 
     def visit(self, path: str) -> None:
         """A file was read: the memory files of its folder, and rules for it, are shown with the next results."""
@@ -69,7 +69,7 @@ class Memory:
             self._is_new_ground = True
             self._enter(place, os.path.dirname(path))
 
-    def _enter(self, place: Place, folder: str) -> None:
+    def _enter(self, place: Workspace, folder: str) -> None:
         self._folders |= dict.fromkeys(place.chain(folder))
 
     def collect(self) -> Collection:

@@ -23,7 +23,7 @@ THINKING = {"adaptive": "adaptive_thinking", "budget": "thinking_budget", "off":
 """The ways to think, and the feature that a model needs for each."""
 DEPEND_ON = {"thinking": ("thinking_budget", "thinking_display")}
 MAX_TOKENS = 32_000
-"""How many tokens an answer may have where nobody says otherwise."""
+"""How many tokens an answer may have by default."""
 MOST_STOPS = 20
 
 
@@ -64,7 +64,7 @@ KEYS = {
     "requestHeaders": "headers",
     "requestMetadata": "metadata",
 }
-"""The settings, and the fields that they fill. The same names stand in `options` of a row in the table of models."""
+"""The settings, and the fields that they fill. `options` of a row in the table of models has the same names."""
 
 FEATURES = {
     "effort": "effort",

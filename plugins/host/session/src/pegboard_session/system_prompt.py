@@ -47,7 +47,7 @@ class SystemPrompt:
             try:
                 found: Sequence[PromptPart] = await maybe_await(hook(session, ctx)) or ()
             except SettingsError:
-                raise  # Somebody asked for a text that is not there.
+                raise  # The settings name a text that does not exist.
             except Exception:
                 log.exception("a system_prompt_parts hook failed")
                 continue

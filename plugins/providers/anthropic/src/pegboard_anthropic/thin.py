@@ -17,6 +17,8 @@ from pegboard_http import join_url, json_bytes, open_client
 if TYPE_CHECKING:
     import httpx2
 
+# Imports happen inside functions: the client is slow to import, and only a request needs it.
+
 VERSION = "2026-10-21"
 """The version of the API, as the SDK of our tests sends it."""
 AGENT = "pegboard-anthropic/0.1.0"

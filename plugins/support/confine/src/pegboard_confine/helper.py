@@ -55,6 +55,7 @@ def checked(result: int) -> int:
 def give_up_privileges() -> None:
     """No capability, now or after an exec, also for root: some of them open /proc/<pid>/environ past Landlock."""
     checked(libc.prctl(NO_NEW_PRIVS, 1, 0, 0, 0))
+    # From the bounding set first: without it, a set-user-ID program could get them back.
     for capability in range(64):
         if libc.prctl(DROP_FROM_BOUNDS, capability, 0, 0, 0) < 0:  # not ours to drop, or there are no more
             break
@@ -108,10 +109,12 @@ def set_limits(body: bytes, limits: int) -> None:
 def become(channel: _socket.socket) -> None:
     """Take one command, give up what is left, and become it."""
     (*standard, ruleset), body, words, limits = take_job(channel)
+    # From here on the command may have begun: the host must not give it to another child.
     channel.send(TAKEN)
     for target, descriptor in enumerate(standard):
         os.dup2(descriptor, target)
     set_limits(body, limits)
+    # After the limits and before chdir and exec, which must already be subject to the rules.
     checked(libc.syscall(RESTRICT, ruleset, 0))
     cwd, program, argv, env = read_job(body, words, limits)
     os.chdir(cwd)
@@ -142,6 +145,7 @@ def wait_as_child(descriptor: int, control: _socket.socket, filtered: Filter) ->
         os.setsid()
         for number in (_signal.SIGPIPE, _signal.SIGXFSZ):  # Python ignores these, and a command would inherit that
             _signal.signal(number, _signal.SIG_DFL)
+        # Before any data from outside is read.
         checked(libc.prctl(SET_SECCOMP, FILTER, ctypes.byref(filtered), 0, 0))
         channel = _socket.socket(fileno=descriptor)
         warm_up()
@@ -151,6 +155,7 @@ def wait_as_child(descriptor: int, control: _socket.socket, filtered: Filter) ->
     except BaseException as error:
         os.write(2, f"The confined process did not start: {error}.\n".encode())
     finally:
+        # Never back into the loop of the parent, and without its exit handlers.
         os._exit(FAILED)
 
 
@@ -162,6 +167,7 @@ def main(control: _socket.socket) -> None:
     memory = ctypes.create_string_buffer(program, size)
     filtered = Filter(size // 8, ctypes.addressof(memory))
     give_up_privileges()
+    # Children share this memory until one writes to it; the collector would write to all of it.
     gc.disable()
     gc.freeze()
     while True:
@@ -169,6 +175,7 @@ def main(control: _socket.socket) -> None:
         if not data:
             return
         (descriptor,) = descriptors(ancillary)
+        # os.fork() would make it a child of this helper. The host must be able to wait for it itself.
         pid = libc.syscall(CLONE_OF[machine], CLONE_PARENT | SIGCHLD, 0, 0, 0, 0)
         if pid == 0:
             wait_as_child(descriptor, control, filtered)

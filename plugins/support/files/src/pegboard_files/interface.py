@@ -132,7 +132,7 @@ class Files(Protocol):
     def move(
         self, path: Path, to: Path, *, expected_digest: str, approved_paths: Mapping[str, bool] | None = None
     ) -> tuple[Undo, Undo]:
-        """Rename a file that is still what was read to a name that nobody has, and how to take back both halves."""
+        """Rename a file that is still what was read to a name that is free, and how to take back both halves."""
         ...
 
     def shows_again(self, path: Path, view: str) -> bool:

@@ -44,7 +44,7 @@ def unlink(folder: int, target: Path) -> None:
 
 
 def rename(folder: int, target: Path, to: Path) -> os.stat_result:
-    """Give a file another name that nobody has; its mode, owner and attributes stay."""
+    """Give a file another name that is free; its mode, owner and attributes stay."""
     try:
         with folder_of(str(to)) as (there, name):
             _move(folder, target.name, there, name)

@@ -141,7 +141,7 @@ class LocalFiles:
     def move(
         self, path: Path, to: Path, *, expected_digest: str, approved_paths: Mapping[str, bool] | None = None
     ) -> tuple[Undo, Undo]:
-        """Rename a file that is still what was read to a name that nobody has."""
+        """Rename a file that is still what was read to a name that is free."""
         target, shared = real_file(path, approved_paths), self._shared
         place = Path(real_path(to, approved_paths, change=True))
         with path_lock(str(target), shared.locks), _folder(target) as folder:

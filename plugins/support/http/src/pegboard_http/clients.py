@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import httpx2
 
+# Imports happen inside functions: the client is slow to import, and only a request needs it.
+
 CONNECT_SECONDS = 10.0
 KEEP_ALIVE_SECONDS = 60.0
 """How long an idle connection is kept: tools often run for longer than the five seconds that are usual."""

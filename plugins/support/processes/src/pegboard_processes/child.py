@@ -109,6 +109,7 @@ class Child:
 
     async def kill(self) -> None:
         """End the process and all that it started."""
+        # Shielded: a cancelled caller must not leave processes behind.
         with anyio.CancelScope(shield=True):
             await self._end(self._grace)
             await self._done.wait()
@@ -186,6 +187,7 @@ class Child:
         for pipe in self._pipes:
             pipe.close()
         self._sink.close()
+        # WNOWAIT leaves the zombie, whose id protects the tree from signals to strangers.
         code, name = _status(self.pid)
         sink, starved = self._sink, self._cap is not None and self._cap.fired()
         cut = sink.full or bool(sink.error)

@@ -18,7 +18,7 @@ RECURSIVE = re.compile(r"-\w*[rRf]\w*|--recursive|--force")
 
 
 def check_rm(words: list[Word], effects: Effects) -> None:
-    """Deleting folders, or without a question, destroys."""
+    """Deleting folders, or deleting without asking, is destructive."""
     if any(RECURSIVE.fullmatch(word.text) for word in words):
         effects.destructive = True
 

@@ -24,7 +24,7 @@ MOST_RULES = 500
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Workspace:
     """Where a session works: the project, and what of it may be read without trust."""
 
     root: str
@@ -34,7 +34,7 @@ class Place:
     home: str | None = None
 
     @classmethod
-    def of(cls, settings: Settings, cwd: Path, env: Mapping[str, str]) -> Place:
+    def of(cls, settings: Settings, cwd: Path, env: Mapping[str, str]) -> Workspace:
         """The place of a session in this folder."""
         at_home = home(env)
         return cls(_repository(str(cwd), at_home) or _project(settings, str(cwd)), str(cwd), settings.trusted, at_home)

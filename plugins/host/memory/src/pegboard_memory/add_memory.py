@@ -7,14 +7,14 @@ from pathlib import Path
 
 from pegboard import PegboardError
 from pegboard.wording import shown
-from pegboard_memory.places import Place
+from pegboard_memory.locations import Workspace
 
 SCOPES = ("project", "local", "user")
 FOR_A_PROJECT = ("AGENTS.md", "CLAUDE.md", ".claude/CLAUDE.md", ".pegboard/AGENTS.md")
 LONGEST = 2_000
 
 
-def add_memory(line: str, place: Place, scope: str = "project") -> Path:
+def add_memory(line: str, place: Workspace, scope: str = "project") -> Path:
     """Append a line as an item of a list, and say to which file.
 
     `project` is the first of the project's files that exists, else a new `AGENTS.md` in its root; `local` is
@@ -31,7 +31,7 @@ def add_memory(line: str, place: Place, scope: str = "project") -> Path:
     return path
 
 
-def _target(place: Place, scope: str) -> Path:
+def _target(place: Workspace, scope: str) -> Path:
     if scope == "user":
         if not place.home:
             raise PegboardError("There is no home directory for your own memory file. Set HOME.")

@@ -15,7 +15,7 @@ from pegboard_files.records import structured_patch
 from pegboard_files.safe_write import digest
 from pegboard_files.splice import spliced
 from pegboard_files.text_file import TextFile, new_text_file, refuse_lossy, regular_bytes, text_file
-from pegboard_patch.hunk_search import LEVELS, find_hunks
+from pegboard_patch.match import LEVELS, find_hunks
 from pegboard_patch.parsing import FilePatch, parts_of
 from pegboard_patch.patch_output import PatchedFile
 

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 
+from pegboard_memory.locations import IN_A_FOLDER, OF_THE_USER, Workspace, rule_files
 from pegboard_memory.markdown import imports_in, paths_of, spellings, split_front_matter, without_comments
-from pegboard_memory.places import IN_A_FOLDER, OF_THE_USER, Place, rule_files
 from pegboard_memory.reading import FileText, read_file
 
 HOPS = 4
@@ -46,7 +46,7 @@ class Collection:
 class Collector:
     """One look at all memory files."""
 
-    def __init__(self, place: Place, limit: int, may_show: Callable[[str], bool] | None = None) -> None:
+    def __init__(self, place: Workspace, limit: int, may_show: Callable[[str], bool] | None = None) -> None:
         self._place, self._limit, self._may_show = place, limit, may_show
         self._seen: set[tuple[int, int]] = set()
         self.found = Collection()
@@ -125,7 +125,7 @@ class Collector:
 
 
 def _fits(globs: list[str], base: str, read: list[str]) -> bool:
-    from pegboard_ignore import GlobError, Matcher
+    from pegboard_ignore import GlobError, Matcher  # Few memory files have conditions.
 
     for glob in globs:
         try:

@@ -10,7 +10,7 @@ from pathlib import Path
 from pegboard import Context, ToolError
 from pegboard_files import FileState, Undo
 from pegboard_files.safe_open import real_path
-from pegboard_patch.patch_plan import Step
+from pegboard_patch.plan import Step
 
 Back = Callable[[], object]
 
@@ -90,7 +90,7 @@ def _take_back(undo: list[tuple[Path, Back]]) -> list[Path]:
 
 
 def _is_folder(path: Path) -> bool:
-    """A folder that somebody else has put something into stays."""
+    """A folder that another program has put something into stays."""
     with suppress(OSError):
         return path.is_dir()
     return False
