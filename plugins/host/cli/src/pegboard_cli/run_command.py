@@ -115,10 +115,11 @@ async def converse(given: argparse.Namespace, board: Board, view: View, prompt: 
     """Answer the prompt, or prompts until the person quits; Ctrl-C once interrupts the turn."""
     from pegboard import ProviderError
     from pegboard_cli.signals import interrupting
+    from pegboard_cli.warming import warming_up
 
     try:
         async with open_session(given, board) as session:
-            with interrupting(lambda: interrupt(session)):
+            with interrupting(lambda: interrupt(session)), warming_up(session.board.pool.entries, board.plugins):
                 return await answer(session, view, prompt)
     except ProviderError as error:
         view.fail(str(error))
