@@ -7,6 +7,7 @@ import secrets
 import sys
 from pathlib import Path
 
+import pegboard
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -15,6 +16,7 @@ from generator.campaign import trial_of
 from generator.world import CANARIES, make_worlds
 
 confine = pytest.importorskip("pegboard_confine", reason="the library that confines commands is not installed")
+hosts = pytest.importorskip("pegboard_hosts")
 
 COUNT = 20_000 if os.environ.get("PEGBOARD_TEST_SLOW") == "1" else 500
 LONGEST = 9_000
@@ -29,7 +31,8 @@ pytestmark = [
 def box(tmp_path_factory):
     base = tmp_path_factory.mktemp("confined").resolve() / "b"
     make_worlds(base)
-    with Box(base, str(Path(confine.__file__).parent.parent)) as made:
+    libraries = os.pathsep.join(str(Path(each.__file__).parent.parent) for each in (confine, hosts, pegboard))
+    with Box(base, libraries) as made:
         yield made
 
 

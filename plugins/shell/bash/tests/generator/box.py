@@ -57,7 +57,7 @@ class Box:
 
     def __init__(self, base: Path, confine: str = "") -> None:
         self._base, self._confine = base, confine
-        """`confine`: the folder of the library that confines commands, where they are to run confined."""
+        """`confine`: the folders of the library that confines commands and of what it imports; empty: unconfined."""
         self._process: subprocess.Popen[str] | None = None
 
     def __enter__(self) -> Box:

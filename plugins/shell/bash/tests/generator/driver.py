@@ -121,9 +121,9 @@ def spawn(argv: list[str], cwd: str, env: dict[str, str]) -> tuple[bytes, bool]:
         process.stdout.close()
 
 
-def spawn_confined(library: str, base: str) -> Spawn:
+def spawn_confined(libraries: str, base: str) -> Spawn:
     """The same, with the rights of a command that was approved as reading."""
-    sys.path.insert(0, library)
+    sys.path[:0] = libraries.split(os.pathsep)
     from pegboard_confine import LANDLOCK, Wanted, place_for
 
     def spawn(argv: list[str], cwd: str, env: dict[str, str]) -> tuple[bytes, bool]:
