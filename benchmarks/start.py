@@ -100,7 +100,12 @@ def measure(case: Case, folder: Path) -> Run:
         env = {**case.env, "ANTHROPIC_BASE_URL": server.url}
         began = time.monotonic()
         process = subprocess.Popen(
-            case.command, cwd=folder, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL
+            case.command,
+            cwd=folder,
+            env=env,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
         )
         pids.append(process.pid)
         _, status, usage = os.wait4(process.pid, 0)
@@ -123,12 +128,11 @@ def pegboard_cases(script: str, folder: Path) -> list[Case]:
     """With its default transport, and with the SDK."""
     rules = ["--allow", "Bash(true)", "--permission-mode", "acceptEdits"]
     command = [script, "run", *rules, PROMPT]
-    settings = folder / "sdk" / ".config" / "pegboard" / "settings.json"
-    settings.parent.mkdir(parents=True)
+    settings = folder / "settings.json"
     settings.write_text(json.dumps({"anthropic": {"transport": "sdk"}}))
     return [
         Case("pegboard", command, environment(folder / "thin")),
-        Case("pegboard, sdk transport", command, environment(folder / "sdk")),
+        Case("pegboard, sdk transport", [*command, "--settings", str(settings)], environment(folder / "sdk")),
     ]
 
 
@@ -180,7 +184,8 @@ def show(rows: list[dict[str, Any]]) -> None:
     for row in rows:
         wall, cpu = (f"{row[f'{name}_ms']:>5} {row.get(f'{name}_ratio', ''):>5}" for name in ("wall", "cpu"))
         print(
-            f"  {row['case']:<26}{wall} {cpu} {row['bash_ms']:>6} {row['edit_ms']:>6} {row['exit_ms']:>6} {row['memory_mb']:>6}"
+            f"  {row['case']:<26}{wall} {cpu} {row['bash_ms']:>6} {row['edit_ms']:>6} {row['exit_ms']:>6}"
+            f" {row['memory_mb']:>6}"
         )
 
 

@@ -11,9 +11,9 @@ if TYPE_CHECKING:
 DISTRIBUTIONS: frozenset[str] = frozenset([
     "pegboard-agent", "pegboard-anthropic", "pegboard-authors", "pegboard-bash", "pegboard-classifier", "pegboard-cli",
     "pegboard-confine", "pegboard-core", "pegboard-edit", "pegboard-files", "pegboard-glob", "pegboard-grep",
-    "pegboard-hooks", "pegboard-hosts", "pegboard-http", "pegboard-ignore", "pegboard-media", "pegboard-processes",
-    "pegboard-read", "pegboard-rules", "pegboard-sandbox", "pegboard-session", "pegboard-tasks", "pegboard-testing",
-    "pegboard-trust", "pegboard-webfetch", "pegboard-write",
+    "pegboard-hooks", "pegboard-hosts", "pegboard-http", "pegboard-ignore", "pegboard-media", "pegboard-openai",
+    "pegboard-processes", "pegboard-read", "pegboard-rules", "pegboard-sandbox", "pegboard-session", "pegboard-tasks",
+    "pegboard-testing", "pegboard-trust", "pegboard-webfetch", "pegboard-write",
 ])
 """Every distribution of the workspace."""
 
@@ -21,9 +21,9 @@ PLUGINS: frozenset[tuple[str, str]] = frozenset([
     ("pegboard-agent", "agents.agent"), ("pegboard-anthropic", "providers.anthropic"), ("pegboard-bash", "shell.bash"),
     ("pegboard-classifier", "policy.classifier"), ("pegboard-edit", "files.edit"), ("pegboard-files", "support.files"),
     ("pegboard-glob", "search.glob"), ("pegboard-grep", "search.grep"), ("pegboard-hooks", "policy.hooks"),
-    ("pegboard-processes", "support.processes"), ("pegboard-read", "files.read"), ("pegboard-rules", "policy.rules"),
-    ("pegboard-sandbox", "policy.sandbox"), ("pegboard-tasks", "tasks.background"), ("pegboard-webfetch", "web.fetch"),
-    ("pegboard-write", "files.write"),
+    ("pegboard-openai", "providers.openai"), ("pegboard-processes", "support.processes"), ("pegboard-read",
+    "files.read"), ("pegboard-rules", "policy.rules"), ("pegboard-sandbox", "policy.sandbox"), ("pegboard-tasks",
+    "tasks.background"), ("pegboard-webfetch", "web.fetch"), ("pegboard-write", "files.write"),
 ])
 """Every plugin: its distribution and its entry point."""
 
@@ -55,12 +55,12 @@ NAMESPACES: dict[str, str] = {
     "pegboard-core", "disableAllHooks": "pegboard-hooks", "eager": "pegboard-core", "edit": "pegboard-edit", "env":
     "pegboard-processes", "errorCascade": "pegboard-core", "excludedTools": "pegboard-core", "grep": "pegboard-grep",
     "hooks": "pegboard-hooks", "idleTimeouts": "pegboard-core", "maxToolConcurrency": "pegboard-core", "maxTurns":
-    "pegboard-session", "model": "pegboard-session", "only": "pegboard-core", "permissions": "pegboard-rules", "prefer":
-    "pegboard-core", "prices": "pegboard-session", "provider": "pegboard-session", "read": "pegboard-read",
-    "resultBudgetChars": "pegboard-core", "resultRetentionDays": "pegboard-core", "retries": "pegboard-session",
-    "safeMode": "pegboard-core", "sandbox": "pegboard-sandbox", "search": "pegboard-ignore", "sessionRetentionDays":
-    "pegboard-session", "strict": "pegboard-core", "timeouts": "pegboard-core", "tokenBudget": "pegboard-session",
-    "webfetch": "pegboard-webfetch", "write": "pegboard-write",
+    "pegboard-session", "model": "pegboard-session", "only": "pegboard-core", "openai": "pegboard-openai",
+    "permissions": "pegboard-rules", "prefer": "pegboard-core", "prices": "pegboard-session", "provider":
+    "pegboard-session", "read": "pegboard-read", "resultBudgetChars": "pegboard-core", "resultRetentionDays":
+    "pegboard-core", "retries": "pegboard-session", "safeMode": "pegboard-core", "sandbox": "pegboard-sandbox",
+    "search": "pegboard-ignore", "sessionRetentionDays": "pegboard-session", "strict": "pegboard-core", "timeouts":
+    "pegboard-core", "tokenBudget": "pegboard-session", "webfetch": "pegboard-webfetch", "write": "pegboard-write",
 }
 """Who declares the settings with this name or in this group."""
 

@@ -7,8 +7,9 @@ import secrets
 import sys
 from pathlib import Path
 
-import pegboard
 import pytest
+
+import pegboard
 
 sys.path.insert(0, str(Path(__file__).parent))
 from generator.box import Box, why_unavailable

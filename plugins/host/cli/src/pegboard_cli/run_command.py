@@ -26,9 +26,10 @@ EXAMPLES = """\
   echo "Count the files" | pegboard run --output-format json
   pegboard run --replay script.jsonl "Go"       play a script, no key needed
   pegboard run --resume "And now the tests"     continue the last session
+  pegboard run --provider openai --model M "Hi" ask an OpenAI-compatible server
   pegboard run --agent Explore "Where is X?"    as an agent, with its tools only
 
-Needs ANTHROPIC_API_KEY, or --replay. Press Ctrl-C once to interrupt the turn, twice to quit.
+Needs ANTHROPIC_API_KEY, another provider, or --replay. Press Ctrl-C once to interrupt the turn, twice to quit.
 """
 
 
@@ -65,7 +66,8 @@ def parse(words: list[str]) -> argparse.Namespace:
     options.trusting(parser)
     parser.add_argument("prompt", nargs="?", metavar="PROMPT", help="the prompt (default: stdin, or a conversation)")
     parser.add_argument("--replay", metavar="FILE", help="play this script instead of a model")
-    parser.add_argument("--model", metavar="M", help=f"the model (default: {MODEL})")
+    parser.add_argument("--provider", metavar="P", help="the provider: anthropic, openai or another that is installed")
+    parser.add_argument("--model", metavar="M", help=f"the model (default: the provider's, {MODEL} for anthropic)")
     parser.add_argument("--permission-mode", metavar="M", help=options.MODES)
     formats = ("text", "json", "stream-json")
     parser.add_argument("--output-format", choices=formats, default="text", help="text, json or stream-json")
@@ -95,7 +97,8 @@ def layer(given: argparse.Namespace) -> dict[str, Any]:
         made["availableTools"] = options.words(given.tools)
     if given.exclude_tools:
         made["excludedTools"] = options.words(given.exclude_tools)
-    made |= {key: value for key, value in (("model", given.model), ("maxTurns", given.max_turns)) if value}
+    named = (("model", given.model), ("provider", given.provider), ("maxTurns", given.max_turns))
+    made |= {key: value for key, value in named if value}
     rules = {kind: value for kind, value in (("allow", given.allow), ("deny", given.deny)) if value}
     if rules:
         made["permissions"] = rules
@@ -195,10 +198,14 @@ def open_session(given: argparse.Namespace, board: Board) -> Session:
         options.warn(settings, [Notice(f"--agent {name}", words) for words in chosen.warnings])
         ctx = chosen.ctx
     most = settings.get("maxTurns")
+    provider = the_provider(given, board)
+    default = getattr(provider, "default_model", MODEL)
     session = Session(
         chosen.board if chosen else board,
-        the_provider(given, board),
-        model=given.model or (chosen and chosen.model) or settings.get("model", MODEL),
+        provider,
+        model=given.model
+        or (chosen and chosen.model)
+        or settings.get("model", getattr(provider, "default_model", MODEL)),
         system=chosen.system if chosen else (),
         ctx=ctx,
         max_turns=min(most, chosen.max_turns or most) if chosen else most,
@@ -255,8 +262,10 @@ def the_provider(given: argparse.Namespace, board: Board) -> Provider:
         return ReplayProvider.from_file(given.replay)
     name, found = board.settings.get("provider"), find_providers(board)
     if name not in found:
+        known = f" Those here are: {', '.join(sorted(found))}." if found else ""
         raise ProviderError(
-            f"There is no provider {name!r}. Install pegboard-{name}, or play a script with --replay.", kind="script"
+            f"There is no provider {name!r}.{known} Install pegboard-{name}, or play a script with --replay.",
+            kind="script",
         )
     missing = getattr(found[name], "missing", None)
     if missing and (needed := missing()):

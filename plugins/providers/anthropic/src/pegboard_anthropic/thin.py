@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
@@ -12,7 +11,7 @@ from pegboard_anthropic.credentials import Credentials
 from pegboard_anthropic.events import ADDRESS, PATH, parsed_events
 from pegboard_anthropic.failures import refusal
 from pegboard_anthropic.services import FIRST_PARTY, SERVICES
-from pegboard_http import connection_failure, http_errors, join_url, json_bytes, open_client
+from pegboard_http import connection_failure, http_errors, join_url, json_bytes, open_client, refusal_body
 
 if TYPE_CHECKING:
     import httpx2
@@ -51,7 +50,8 @@ class ThinTransport:
         """The events of one answer as they come. A refusal is a `ProviderError`; a lost connection is not yet one."""
         response = await self._send(json_bytes(body), headers)
         if not response.is_success:
-            raise await self._refusal(response)
+            said = await refusal_body(response)
+            raise refusal(said, self.service, status=response.status_code, headers=response.headers)
         async with aclosing(parsed_events(response, self.service)) as events:
             async for event in events:
                 yield event
@@ -72,18 +72,6 @@ class ThinTransport:
         # Certificates cannot name a host with an underscore.
         others = {"sni_hostname": url.host.replace("_", "-")} if "_" in url.host else {}
         return self._client.build_request("POST", url, content=content, headers=sent, extensions=others)
-
-    async def _refusal(self, response: httpx2.Response) -> Exception:
-        try:
-            await response.aread()
-        finally:
-            await response.aclose()
-        text = response.text.strip()
-        try:
-            body: Any = json.loads(text)
-        except (ValueError, RecursionError):
-            body = text
-        return refusal(body, self.service, status=response.status_code, headers=response.headers)
 
     async def close(self) -> None:
         """Close the connections."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncGenerator, AsyncIterator
 from typing import TYPE_CHECKING, Any
 
@@ -38,6 +39,19 @@ async def read_events(response: httpx2.Response, label: str, setting: str) -> As
     finally:
         await abandon(chunks)
         await response.aclose()
+
+
+async def refusal_body(response: httpx2.Response) -> Any:
+    """What a server says instead of an answer: JSON if it is, else text. The response is closed."""
+    try:
+        await response.aread()
+    finally:
+        await response.aclose()
+    text = response.text.strip()
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return text
 
 
 async def abandon(items: AsyncIterator[Any]) -> None:
