@@ -203,9 +203,7 @@ def open_session(given: argparse.Namespace, board: Board) -> Session:
     session = Session(
         chosen.board if chosen else board,
         provider,
-        model=given.model
-        or (chosen and chosen.model)
-        or settings.get("model", getattr(provider, "default_model", MODEL)),
+        model=given.model or (chosen and chosen.model) or settings.get("model", default),
         system=chosen.system if chosen else (),
         ctx=ctx,
         max_turns=min(most, chosen.max_turns or most) if chosen else most,
