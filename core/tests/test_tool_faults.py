@@ -1,12 +1,12 @@
 """What a tool may do wrong, and what the model reads of it."""
 
+import subprocess
 import sys
-import threading
 
 import pytest
 
 from pegboard import Board, Call, Context, Image, Input, ToolError, hookimpl, tool
-from pegboard.execution.content import checked
+from pegboard.content import checked
 from pegboard.settings.layers import Settings
 
 
@@ -64,25 +64,6 @@ async def test_a_tool_error_and_a_crash_are_told_apart(make, caplog):
     assert "secret detail" in caplog.text
 
 
-async def test_what_a_tool_prints_is_caught_and_noted(make, capsys):
-    from pegboard.execution.stdout_capture import keep_stdout_clean
-
-    @tool(read_only=True, open_world=False)
-    def Chatty(args: TextInput, ctx: Context) -> str:
-        """Print."""
-        print("hello from", threading.current_thread() is not threading.main_thread())
-        sys.stdout.writelines(["and", " again"])
-        return "value"
-
-    made = make(Chatty)
-    with keep_stdout_clean():
-        print("outside")
-        result = await made.dispatch(Call("1", "Chatty"))
-    assert result.notes == ("printed: hello from True\nand again",)
-    assert result.text == "value"
-    assert capsys.readouterr().out == "outside\n"
-
-
 async def test_a_tool_that_changes_its_input_changes_nobody_elses(make):
     class ListInput(Input):
         items: list[int]
@@ -118,3 +99,55 @@ async def test_two_hundred_megabytes_are_saved_and_previewed(make, tmp_path):
     [file] = list((tmp_path / ".local/state/pegboard/results").rglob("Flood*.txt"))
     assert file.stat().st_size == 200_000_000
     assert str(file) in result.text
+
+
+GREEDY = '''
+import resource, sys
+from pegboard import Board, Input, Context, tool
+
+class GreedyInput(Input):
+    """Nothing."""
+
+def take():
+    held = []
+    while True:
+        held.append(bytearray(16 * 1024 * 1024))
+
+@tool(read_only=True, open_world=False)
+def Blocking(args: GreedyInput, ctx: Context) -> str:
+    """Take all memory in a thread."""
+    take()
+    return ""
+
+@tool(read_only=True, open_world=False)
+async def Awaiting(args: GreedyInput, ctx: Context) -> str:
+    """Take all memory in the event loop."""
+    take()
+    return ""
+
+@tool(read_only=True, open_world=False)
+def After(args: GreedyInput, ctx: Context) -> str:
+    """Work in what is left."""
+    return "still here"
+
+board = Board.load(tools=[Blocking, Awaiting, After])
+board.call_sync("After")  # Everything is imported before the limit holds.
+with open("/proc/self/statm") as statm:
+    used = int(statm.read().split()[0]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_AS, (used + 256 * 1024 * 1024,) * 2)
+for name in ("Blocking", "Awaiting", "Blocking", "After"):
+    result = board.call_sync(name)
+    print(result.code or "ok", result.text)
+'''
+
+
+def test_a_tool_that_takes_all_memory_fails_alone_and_the_process_ends():
+    done = subprocess.run([sys.executable, "-c", GREEDY], capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    lines = done.stdout.splitlines()
+    assert lines[-1] == "ok still here"
+    assert [line.partition(" ran out of memory.")[0] for line in lines[:-1]] == [
+        "failed Blocking",
+        "failed Awaiting",
+        "failed Blocking",
+    ]

@@ -15,6 +15,8 @@ from pegboard_cli import options, output
 from pegboard_cli.main import OK
 from pegboard_session.store import TranscriptStore
 
+# Imports happen inside functions: a listing and --help must not load what only other commands need.
+
 EXAMPLES = """\
   pegboard sessions                  list them, newest first
   pegboard sessions show ID          one conversation
@@ -115,7 +117,7 @@ def describe(path: Path) -> dict[str, Any]:
     from pegboard_session import restore
 
     try:
-        restored = restore(path)
+        restored = restore(path, whole=True)
         count, prompt = len(restored.messages), restored.prompt
     except PegboardError as error:
         count, prompt = 0, f"({error})"
@@ -130,7 +132,7 @@ def show(path: Path, *, as_json: bool) -> int:
     """One conversation."""
     from pegboard_session import restore
 
-    messages = restore(path).messages
+    messages = restore(path, whole=True).messages
     if as_json:
         output.print_json(messages)
         return OK

@@ -14,6 +14,8 @@ import sys
 import time
 from contextlib import contextmanager, suppress
 
+# Imports happen inside functions: a listing and --help must not load what only other commands need.
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import asyncio
@@ -40,7 +42,7 @@ class Stopped(KeyboardInterrupt):
 
 
 class _Signals:
-    """What this process has heard, and what it does about it."""
+    """Which signals this process has received, and what it does about them."""
 
     def __init__(self) -> None:
         self.stopping, self._since = 0, 0.0

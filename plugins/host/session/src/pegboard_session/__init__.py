@@ -6,6 +6,8 @@
 Names load on first use: a command that only lists transcripts does not pay for the loop.
 """
 
+# Imports happen inside functions: importing a provider must not load the session loop.
+
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
@@ -13,9 +15,14 @@ if TYPE_CHECKING:
     from pegboard_session.agents import AgentDefinition as AgentDefinition
     from pegboard_session.agents import find_agents as find_agents
     from pegboard_session.agents import registered_agents as registered_agents
+    from pegboard_session.compaction import Compacted as Compacted
+    from pegboard_session.context_size import ContextUse as ContextUse
     from pegboard_session.event_stream import EventStream as EventStream
+    from pegboard_session.hookspecs import Compacting as Compacting
     from pegboard_session.hookspecs import Prompted as Prompted
     from pegboard_session.loop import Session as Session
+    from pegboard_session.model_profile import ModelProfile as ModelProfile
+    from pegboard_session.model_table import ModelTable as ModelTable
     from pegboard_session.outcome import Outcome as Outcome
     from pegboard_session.providers import CachePoints as CachePoints
     from pegboard_session.providers import Message as Message
@@ -33,7 +40,6 @@ if TYPE_CHECKING:
     from pegboard_session.replay import ReplayProvider as ReplayProvider
     from pegboard_session.restored import Restored as Restored
     from pegboard_session.restored import restore as restore
-    from pegboard_session.results import tool_result as tool_result
     from pegboard_session.retries import Retries as Retries
     from pegboard_session.transcript import Transcript as Transcript
     from pegboard_session.usage import SessionUsage as SessionUsage
@@ -42,8 +48,13 @@ _HOME = {
     "AgentDefinition": "agents",
     "Budget": "account",
     "CachePoints": "providers",
+    "Compacted": "compaction",
+    "Compacting": "hookspecs",
+    "ContextUse": "context_size",
     "EventStream": "event_stream",
     "Message": "providers",
+    "ModelProfile": "model_profile",
+    "ModelTable": "model_table",
     "OpaqueBlock": "providers",
     "Outcome": "outcome",
     "Prompted": "hookspecs",
@@ -66,7 +77,6 @@ _HOME = {
     "find_providers": "providers",
     "registered_agents": "agents",
     "restore": "restored",
-    "tool_result": "results",
 }
 
 __all__ = sorted(_HOME)  # pyright: ignore[reportUnsupportedDunderAll]

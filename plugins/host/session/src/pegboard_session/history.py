@@ -45,7 +45,7 @@ def as_json(value: Any, depth: int = 0) -> Any:
 
 
 def as_block(given: Any) -> Block:
-    """A block as it may stand in a message. A `ValueError` says what is wrong with it."""
+    """A block as it may be in a message. A `ValueError` says what is wrong with it."""
     if not isinstance(given, Mapping) or not isinstance(given.get("type"), str):
         raise ValueError("a block must be an object with a type")
     for key, kind in SHAPES.get(given["type"], {}).items():
@@ -98,7 +98,7 @@ def _spelled_out(given: Any, text: str) -> str:
 
 
 def sendable(blocks: Sequence[JSON]) -> list[Block]:
-    """The blocks that may stand in a message: none without words, and no thinking that led to nothing.
+    """The blocks that may be in a message: none that is empty, and no thinking without a result.
 
     Services refuse both. They are left behind when an answer is broken off, and would spoil every later request.
     """

@@ -8,7 +8,7 @@ Implement them like those of the core, with `@hookimpl`. A hook that is specifie
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -29,11 +29,23 @@ class Prompted:
     context: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Compacting:
+    """What a `before_compact` hook wants: that nothing is compacted, or that something is kept."""
+
+    block: str = ""
+    """Why the conversation is not compacted, for the person."""
+    focus: str = ""
+    """What the summary has to keep, for the model that writes it."""
+    context: str = ""
+    """What the model reads after the summary, as it is: open tasks, a plan."""
+
+
 class SessionHooks:
     """The hooks of this distribution. The class is never instantiated: it is read."""
 
     def register_providers(self, settings: Settings) -> Sequence[Provider]:
-        """Bring models.
+        """Provide models.
 
         Called when a session looks for its provider. Answers are collected by provider name. May not await.
 
@@ -46,8 +58,23 @@ class SessionHooks:
                 return [Echo()]
         """
 
+    def register_models(self, settings: Settings) -> Mapping[str, Mapping[str, Any]]:
+        """Say something about models, whoever provides them: limits, features, prices, aliases, other tools.
+
+        Called when a session opens. Answers are rows of the table of models, as in the setting `models`, which beats
+        them; so does what the provider says itself. A faulty row is logged and left out. May not await.
+
+        :param settings: the effective settings.
+
+        Example::
+
+            @hookimpl
+            def register_models():
+                return {"tiny-*": {"window": 8192, "tools": {"hide": ["WebFetch"]}}}
+        """
+
     def register_agents(self) -> Sequence[AgentDefinition]:
-        """Bring kinds of sub-agents.
+        """Provide kinds of sub-agents.
 
         Called once, at assembly. Answers are collected by agent name. May not await.
 
@@ -67,7 +94,7 @@ class SessionHooks:
         among equal names the first counts, before `registered`. May not await.
 
         :param settings: the effective settings.
-        :param registered: what `register_agents` has brought, by name.
+        :param registered: what `register_agents` returned, by name.
 
         Example::
 
@@ -77,11 +104,11 @@ class SessionHooks:
         """
 
     def register_session_services(self, session: Session) -> Mapping[str, object]:
-        """Bring services that belong to one conversation.
+        """Provide services that belong to one conversation.
 
         Called once for each session and each sub-agent's session, when it opens and before `start_session`. Answers
         are collected; tools reach a service with `ctx.service(name)`. Of two with one name the first plugin's counts.
-        An exception is noted and brings nothing. May not await.
+        An exception is logged, and the plugin provides nothing. May not await.
 
         :param session: the `pegboard_session.Session` that opens.
 
@@ -95,11 +122,11 @@ class SessionHooks:
     async def start_session(self, session_id: str, source: str, transcript: Path | None, ctx: Context) -> str | None:
         """Tell the model something before the first prompt.
 
-        Called once for each session, when it opens. Everyone is asked; what they return stands before the first
+        Called once per session, when it opens. All implementations are called; their texts are put before the first
         prompt. An exception is noted and stops nothing. May await.
 
         :param session_id: the name of the session.
-        :param source: `startup` for a new conversation, `resume` for one that goes on.
+        :param source: `startup` for a new conversation, `resume` for one that continues.
         :param transcript: the file that the conversation is written to, if there is one.
         :param ctx: where the session runs; `ctx.report` reaches the person.
 
@@ -143,6 +170,41 @@ class SessionHooks:
             def before_stop(text, ctx):
                 if (ctx.cwd / "TODO").exists():
                     return "There are open points in the file TODO."
+        """
+
+    async def before_compact(self, trigger: str, what_to_keep: str, ctx: Context) -> Compacting | None:
+        """Prepare for a summary that replaces the older part of a conversation, or prevent it.
+
+        Called before each summary, when every call has its result. Everyone is asked; the first `block` counts, all
+        else adds up. An exception is noted and stops nothing. May await.
+
+        :param trigger: `auto` when the conversation has grown too long, `manual` when somebody wants it.
+        :param what_to_keep: what whoever wants it has said; may be empty.
+        :param ctx: where the session runs.
+
+        Example::
+
+            @hookimpl
+            def before_compact(ctx):
+                plan = ctx.cwd / "PLAN.md"
+                return Compacting(context=plan.read_text()) if plan.exists() else None
+        """
+
+    async def after_compact(self, trigger: str, summary: str, ctx: Context) -> str | None:
+        """Tell the model something that it has to read again after a summary.
+
+        Called when the summary is complete, before it takes the place of the conversation. Everyone is asked; what
+        they return stands after the summary. An exception is noted and stops nothing. May await.
+
+        :param trigger: `auto` or `manual`.
+        :param summary: what the model has written.
+        :param ctx: where the session runs.
+
+        Example::
+
+            @hookimpl
+            def after_compact(summary):
+                return "Remember to answer in French."
         """
 
     async def end_session(self, session_id: str, reason: str, ctx: Context) -> None:

@@ -119,7 +119,7 @@ class Stop:
     """The end of an answer. An answer without it broke off."""
 
     reason: str = "end_turn"
-    """`end_turn`, `tool_use`, `max_tokens`, `refusal`, `context_overflow`, or `pause_turn` to be asked to go on."""
+    """`end_turn`, `tool_use`, `max_tokens`, `refusal`, `context_overflow`, or `pause_turn` to be asked to continue."""
 
 
 ProviderEvent: TypeAlias = TextDelta | TextEnd | ThinkingDelta | ToolCall | OpaqueBlock | Usage | Stop
@@ -128,7 +128,7 @@ ProviderEvent: TypeAlias = TextDelta | TextEnd | ThinkingDelta | ToolCall | Opaq
 class Provider(Protocol):
     """A model behind a wire.
 
-    Four attributes are looked for and may be missing: `prices`, in the shape of the setting of that name, which beats
+    Four attributes are looked for and may be missing: `models`, in the shape of the setting of that name, which beats
     it; `for_agent(name, kind)`, the provider that a sub-agent asks; `missing()`, the name of what has to be set before
     any request could succeed, such as the variable of a key, or nothing; and `default_model`, the model to ask where
     none is named.
@@ -142,7 +142,7 @@ class Provider(Protocol):
 
 
 def find_providers(board: ToolBoard) -> dict[str, Provider]:
-    """The models that plugins of a board bring, by name."""
+    """The models that the plugins of a board provide, by name."""
     return {
         provider.name: provider for register in board.hooks.register_providers for provider in register(board.settings)
     }

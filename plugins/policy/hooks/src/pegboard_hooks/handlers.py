@@ -14,18 +14,21 @@ from pegboard_hooks.conditions import Condition
 from pegboard_hooks.matchers import Matcher, matcher_of
 
 TOOL_EVENTS = ("PreToolUse", "PermissionRequest", "PostToolUse", "PostToolUseFailure", "PermissionDenied")
-SESSION_EVENTS = ("SessionStart", "UserPromptSubmit", "Stop", "SessionEnd", "SubagentStart", "SubagentStop")
+SESSION_EVENTS = (
+    *("SessionStart", "UserPromptSubmit", "Stop", "SessionEnd", "SubagentStart", "SubagentStop"),
+    *("PreCompact", "PostCompact"),
+)
 EVENTS = (*TOOL_EVENTS, *SESSION_EVENTS)
 NOT_FIRED = (
     *("Setup", "UserPromptExpansion", "PostToolBatch", "Notification", "MessageDisplay", "TaskCreated"),
     *("TaskCompleted", "StopFailure", "TeammateIdle", "InstructionsLoaded", "ConfigChange", "CwdChanged"),
-    *("DirectoryAdded", "FileChanged", "WorktreeCreate", "WorktreeRemove", "PreCompact", "PostCompact"),
-    *("Elicitation", "ElicitationResult"),
+    *("DirectoryAdded", "FileChanged", "WorktreeCreate", "WorktreeRemove", "Elicitation"),
+    "ElicitationResult",
 )
 """Events of the protocol that Pegboard does not fire."""
 
 WITHOUT_MATCHER = ("UserPromptSubmit", "Stop")
-GUARDS = ("PreToolUse", "PermissionRequest", "UserPromptSubmit")
+GUARDS = ("PreToolUse", "PermissionRequest", "UserPromptSubmit", "PreCompact")
 """Events at which `onError` can prevent something."""
 
 TYPES = ("command", "http", "mcp_tool", "prompt", "agent")
@@ -205,11 +208,11 @@ def _complaints(event: str, given: Any, handler: Handler) -> Iterator[str]:
 
 def _condition_complaints(event: str, rule: object, handler: Handler) -> Iterator[str]:
     if handler.condition is None:
-        yield f"if must be one permission rule as text, got {rule!r}. The hook runs without it."
+        yield f"if must be one permission rule as text, got {rule!r}. The hook runs without this condition."
     elif handler.condition.wrong:
-        yield f"if {rule}: {handler.condition.wrong} The hook runs without it."
+        yield f"if {rule}: {handler.condition.wrong} The hook runs without this condition."
     elif event not in TOOL_EVENTS:
-        yield f"if has no effect at {event}: there is no call to compare with. The hook runs without it."
+        yield f"if has no effect at {event}: there is no call to compare with. The hook runs without this condition."
 
 
 def _on_error(given: Any) -> str:

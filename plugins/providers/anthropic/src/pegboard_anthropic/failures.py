@@ -11,6 +11,8 @@ from pegboard import ProviderError
 from pegboard_anthropic.services import Service
 from pegboard_http import connection_failure, http_errors, sentence, wait_asked
 
+# Imports happen inside functions: the SDK is slow to import, and only a request needs it.
+
 KINDS = {
     "authentication_error": "authentication",
     "permission_error": "authentication",

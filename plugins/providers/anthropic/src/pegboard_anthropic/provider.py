@@ -16,6 +16,7 @@ from pegboard_anthropic.assembler import Assembler
 from pegboard_anthropic.credentials import KEY, Credentials, has_profile
 from pegboard_anthropic.events import Transport
 from pegboard_anthropic.failures import known_errors, refusal, translated
+from pegboard_anthropic.models import MODELS
 from pegboard_anthropic.requests import body_of
 from pegboard_anthropic.services import FIRST_PARTY, SERVICES
 from pegboard_http import drain
@@ -36,6 +37,7 @@ class AnthropicProvider:
     """
 
     name = "anthropic"
+    models = MODELS
 
     def __init__(
         self,
