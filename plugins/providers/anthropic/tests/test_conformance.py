@@ -266,7 +266,7 @@ async def test_a_redirect_in_a_circle_ends_alike() -> None:
 
 @pytest.mark.parametrize("position", [0, 3], ids=["before the first event", "inside a block"])
 async def test_silence_ends_in_the_same_timeout(position: int) -> None:
-    outcome, _ = await both([*HELLO[:position], (threading.Event(), HELLO[position][1])], timeout=0.3)
+    outcome, _ = await both([*HELLO[:position], (threading.Event(), HELLO[position][1])], timeout=1.5)
     assert outcome.error
     assert "timed out" in outcome.error[0]
 

@@ -14,7 +14,7 @@ def is_visual(block: Mapping[str, Any]) -> bool:
     """Whether a block cannot be written as text."""
     if block["type"] == "document":
         return not _media_type(block).startswith(TEXTUAL)
-    return block["type"] == "image"
+    return bool(block["type"] == "image")
 
 
 def parts_of(blocks: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:

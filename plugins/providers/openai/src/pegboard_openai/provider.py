@@ -137,7 +137,9 @@ class OpenAIProvider:
                 "POST", join_url(self.base_url, PATH), content=content, headers=self._headers()
             )
             return await client.send(request, stream=True)
-        except (ProviderError, *http_errors()):
+        except ProviderError:
+            raise
+        except http_errors():
             raise
         except Exception as error:  # An impossible port, say: the libraries below do not translate everything.
             raise connection_failure(error, LABEL, self.base_url) from error

@@ -31,8 +31,8 @@ __all__ = [
     "wrong_examples",
 ]
 WARM_UP = (
-    *("pegboard_bash.refusals", "pegboard_bash.understanding", "pegboard_bash.table", "pegboard_bash.confining"),
-    *("pegboard_bash.calling", "pegboard_bash.rendering", "tree_sitter", "tree_sitter_bash"),
+    *("pegboard_bash.refusals", "pegboard_bash.understanding", "pegboard_bash.table", "pegboard_bash.confinement"),
+    *("pegboard_bash.bash_call", "pegboard_bash.rendering", "tree_sitter", "tree_sitter_bash"),
 )
 """What the first call imports; a host may do it ahead, while it waits for the model."""
 _HOMES = {

@@ -74,5 +74,7 @@ async def drain(events: AsyncGenerator[Any, None]) -> None:
         try:
             async for _ in events:
                 pass
-        except (ProviderError, *http_errors()):
+        except http_errors():
+            pass
+        except ProviderError:
             pass
