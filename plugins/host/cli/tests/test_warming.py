@@ -69,6 +69,10 @@ assert new == [], new
     run(WARM + call, home)
 
 
+def test_every_module_that_a_plugin_of_ours_names_exists(home: Path) -> None:
+    run("import pegboard_bash\nfor name in pegboard_bash.WARM_UP:\n    __import__(name)\n", home)
+
+
 @pytest.mark.parametrize("switch", [{"PEGBOARD_DISABLE": "files.edit"}, {"PEGBOARD_ONLY": "search,shell"}])
 def test_a_plugin_that_is_switched_off_is_never_imported(switch: dict[str, str], home: Path) -> None:
     after = run(WARM, home, **switch)["modules"]

@@ -32,7 +32,7 @@ __all__ = [
 ]
 WARM_UP = (
     *("pegboard_bash.refusals", "pegboard_bash.understanding", "pegboard_bash.table", "pegboard_bash.confinement"),
-    *("pegboard_bash.bash_call", "pegboard_bash.rendering", "tree_sitter", "tree_sitter_bash"),
+    *("pegboard_bash.bash_call", "pegboard_bash.render", "tree_sitter", "tree_sitter_bash"),
 )
 """What the first call imports; a host may do it ahead, while it waits for the model."""
 _HOMES = {
