@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from pegboard import Board, Call, Context, Image, Input, ToolError, hookimpl, tool
+from pegboard import Board, Call, Context, Image, Input, Output, ToolError, hookimpl, tool
 from pegboard.content import checked
 from pegboard.settings.layers import Settings
 
@@ -151,3 +151,13 @@ def test_a_tool_that_takes_all_memory_fails_alone_and_the_process_ends():
         "failed Awaiting",
         "failed Blocking",
     ]
+
+
+async def test_notes_of_a_tool_are_for_programs_and_not_for_the_model(make):
+    @tool(read_only=True, open_world=False)
+    def Notes(args: TextInput, ctx: Context) -> Output[str]:
+        """Note something."""
+        return Output("value", notes=["it rained"])
+
+    result = await make(Notes).dispatch(Call("1", "Notes", '{"text": null}'))
+    assert (result.text, result.notes) == ("value", ("it rained",))

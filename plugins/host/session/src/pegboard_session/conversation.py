@@ -9,6 +9,7 @@ from pegboard import JSON
 from pegboard_session.cleared_results import drop_thinking
 from pegboard_session.history import Block, as_message, call_ids, portable
 from pegboard_session.providers import CachePoints, Request
+from pegboard_session.reminders import as_reminder, collect_reminders
 from pegboard_session.restored import Restored
 
 if TYPE_CHECKING:
@@ -45,9 +46,16 @@ class Conversation:
         if words not in self._news:
             self._news.append(words)
 
-    def take_news(self) -> list[Block]:
-        """The announcements since the last message, as content; each is returned once."""
+    def remind(self, words: str) -> None:
+        """Tell this session's model something with its next message, as a reminder and once."""
+        self.add_news(as_reminder(words))
+
+    def take_news(self, moment: str) -> list[Block]:
+        """What the next user message says besides: announcements, each once, and the reminders of plugins."""
         told, self._news = self._news, []
+        told += [words for words in collect_reminders(self._session, moment) if words not in told]
+        if moment == "prompt" and (form := self._session.output.new_prompt(self._session.asking.is_held_to_schema)):
+            told.append(as_reminder(form))
         return [{"type": "text", "text": words} for words in told]
 
     def hand_over(self) -> None:
@@ -90,7 +98,7 @@ class Conversation:
         key = (pool.version, session.model, loaded)
         if self._definitions[0] != key:
             self._definitions = (key, session.tools.definitions(profile, loaded))
-        system = tuple(part for part in (*session.system, *pool.guidance(loaded)) if part)
+        system = tuple(part.text for part in session.system_prompt.parts())
         if profile.binds_thinking and self._prefix != (system, self._definitions[1]):
             drop_thinking(self.messages)
         self._prefix = (system, self._definitions[1])
@@ -102,4 +110,5 @@ class Conversation:
             self.answer_tokens,
             session.options,
             CachePoints(tuple(pool.cache_breakpoints(loaded)), system=True, last_message=True),
+            session.asking.options,
         )

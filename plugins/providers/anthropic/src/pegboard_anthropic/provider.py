@@ -17,7 +17,7 @@ from pegboard_anthropic.credentials import KEY, Credentials, has_profile
 from pegboard_anthropic.events import Transport
 from pegboard_anthropic.failures import known_errors, refusal, translated
 from pegboard_anthropic.models import MODELS
-from pegboard_anthropic.requests import body_of
+from pegboard_anthropic.requests import body_of, headers_of
 from pegboard_anthropic.services import FIRST_PARTY, SERVICES
 from pegboard_http import drain
 from pegboard_session import Provider, ProviderEvent, Request
@@ -74,16 +74,16 @@ class AnthropicProvider:
         Cancelling or closing the generator closes the connection, and so stops the model, at once.
         """
         assembler = Assembler()
-        async with aclosing(self._wire_events({**body_of(request), "stream": True})) as events:
+        async with aclosing(self._wire_events({**body_of(request), "stream": True}, headers_of(request))) as events:
             async for event in events:
                 for meant in assembler.feed(event):
                     yield meant
 
-    async def _wire_events(self, body: dict[str, Any]) -> AsyncGenerator[dict[str, Any], None]:
+    async def _wire_events(self, body: dict[str, Any], headers: dict[str, str]) -> AsyncGenerator[dict[str, Any], None]:
         transport = await self._connected()
         service = transport.service
         try:
-            async with aclosing(transport.events(body, {})) as events:
+            async with aclosing(transport.events(body, headers)) as events:
                 async for event in events:
                     if event.get("type") == "error":
                         raise refusal(event, service)

@@ -20,6 +20,8 @@ from pegboard_http.clients import CONNECT_SECONDS, proxies
 if TYPE_CHECKING:
     import anthropic
 
+# Imports happen inside functions: the client is slow to import, and only a request needs it.
+
 
 def load(name: str) -> None:
     """Import the SDK, and what else a service needs; seconds the first time, so call it in a thread."""

@@ -16,6 +16,8 @@ from pegboard_http import connection_failure, http_errors, join_url, json_bytes,
 if TYPE_CHECKING:
     import httpx2
 
+# Imports happen inside functions: the client is slow to import, and only a request needs it.
+
 VERSION = "2026-10-21"
 """The version of the API, as the SDK of our tests sends it."""
 AGENT = "pegboard-anthropic/0.1.0"

@@ -8,7 +8,7 @@ from typing import Any
 
 from pegboard import ProviderError
 from pegboard_openai.parts import content_of, is_visual, parts_of
-from pegboard_session import Request
+from pegboard_session import ModelOptions, Request
 
 REASONING = "reasoning"
 """The type of our opaque block: what the model thought, under the server's own name for it."""
@@ -33,7 +33,27 @@ def body_of(request: Request, *, limit_field: str, returns_reasoning: bool) -> d
     body["messages"] = messages
     if request.tools:
         body["tools"] = [_tool(tool) for tool in request.tools]
-    return {**body, "stream": True, "stream_options": {"include_usage": True}, **request.options}
+    whole = {"stream": True, "stream_options": {"include_usage": True}, **_options(request.wanted)}
+    return {**body, **whole, **request.options}
+
+
+def headers_of(request: Request) -> dict[str, str]:
+    """The headers that were asked for with this request."""
+    return {name.lower(): value for name, value in request.wanted.headers.items()}
+
+
+def _options(wanted: ModelOptions) -> dict[str, Any]:
+    """The options that this wire has words for; budgets of thinking, features on trial and the like it has not."""
+    made: dict[str, Any] = {
+        "reasoning_effort": wanted.effort,
+        "service_tier": wanted.service_tier,
+        "stop": list(wanted.stop_sequences),
+        "metadata": dict(wanted.metadata),
+    }
+    if wanted.output_schema is not None:
+        answer = {"name": "answer", "schema": wanted.output_schema}
+        made["response_format"] = {"type": "json_schema", "json_schema": answer}
+    return {name: value for name, value in made.items() if value}
 
 
 def _tool(tool: Mapping[str, Any]) -> dict[str, Any]:

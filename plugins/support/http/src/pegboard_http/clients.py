@@ -10,6 +10,8 @@ from pegboard import ProviderError
 if TYPE_CHECKING:
     import httpx2
 
+# Imports happen inside functions: the client is slow to import, and only a request needs it.
+
 CONNECT_SECONDS = 10.0
 
 

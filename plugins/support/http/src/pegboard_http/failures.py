@@ -7,6 +7,8 @@ from collections.abc import Mapping
 
 from pegboard import ProviderError
 
+# Imports happen inside functions: the client is slow to import, and only a request needs it.
+
 
 def http_errors() -> tuple[type[Exception], ...]:
     """Everything that the HTTP library raises on purpose."""
