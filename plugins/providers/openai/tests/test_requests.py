@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from pegboard_openai import OpenAIProvider
-from pegboard_session import Request
+from pegboard_session import ModelOptions, Request
 
 from .chat import REQUEST, ChatServer, ask, failure, says, with_blocks
 
@@ -163,6 +163,33 @@ async def test_halves_of_characters_are_replaced() -> None:
 async def test_options_may_replace_anything() -> None:
     body = await sent(replace(REQUEST, options={"stream_options": None, "max_tokens": 7}))
     assert (body["stream_options"], body["max_tokens"]) == (None, 7)
+
+
+async def test_wanted_options_go_out_in_the_words_of_this_wire() -> None:
+    schema = {"type": "object"}
+    wanted = ModelOptions(
+        thinking="budget",
+        thinking_budget=2000,
+        effort="high",
+        betas=("of-another-service",),
+        service_tier="flex",
+        stop_sequences=("END",),
+        headers={"X-Trace": "1"},
+        metadata={"user_id": "u"},
+        output_schema=schema,
+    )
+    with ChatServer([says("ok")]) as server:
+        await ask(server, replace(REQUEST, wanted=wanted))
+    [received] = server.requests
+    usual = {"model", "max_tokens", "messages", "stream", "stream_options"}
+    assert {name: value for name, value in received.body.items() if name not in usual} == {
+        "reasoning_effort": "high",
+        "service_tier": "flex",
+        "stop": ["END"],
+        "metadata": {"user_id": "u"},
+        "response_format": {"type": "json_schema", "json_schema": {"name": "answer", "schema": schema}},
+    }
+    assert received.headers["x-trace"] == "1"
 
 
 async def test_the_limit_has_the_name_that_the_server_knows() -> None:

@@ -26,7 +26,7 @@ from pegboard_http import (
 )
 from pegboard_openai.assembler import Assembler
 from pegboard_openai.failures import refusal
-from pegboard_openai.requests import body_of
+from pegboard_openai.requests import body_of, headers_of
 from pegboard_session import Provider, ProviderEvent, Request
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ class OpenAIProvider:
         limit = self._limit_field or ("max_completion_tokens" if self._is_first_party else "max_tokens")
         content = json_bytes(body_of(request, limit_field=limit, returns_reasoning=self.returns_reasoning))
         assembler, told = Assembler(), False
-        async with aclosing(self._events(content)) as events:
+        async with aclosing(self._events(content, headers_of(request))) as events:
             async for data in events:
                 if told := data.strip() == b"[DONE]":
                     await drain(events)
@@ -118,10 +118,10 @@ class OpenAIProvider:
         for event in assembler.end(told=told):
             yield event
 
-    async def _events(self, content: bytes) -> AsyncGenerator[bytes, None]:
+    async def _events(self, content: bytes, headers: Mapping[str, str]) -> AsyncGenerator[bytes, None]:
         client = await self._connected()
         try:
-            response = await self._send(client, content)
+            response = await self._send(client, content, headers)
             if not response.is_success:
                 body = await refusal_body(response)
                 raise refusal(body, TITLE, self._access, status=response.status_code, headers=response.headers)
@@ -131,10 +131,10 @@ class OpenAIProvider:
         except http_errors() as error:
             raise connection_failure(error, LABEL, self.base_url) from error
 
-    async def _send(self, client: httpx2.AsyncClient, content: bytes) -> httpx2.Response:
+    async def _send(self, client: httpx2.AsyncClient, content: bytes, headers: Mapping[str, str]) -> httpx2.Response:
         try:
             request = client.build_request(
-                "POST", join_url(self.base_url, PATH), content=content, headers=self._headers()
+                "POST", join_url(self.base_url, PATH), content=content, headers={**self._headers(), **headers}
             )
             return await client.send(request, stream=True)
         except ProviderError:
