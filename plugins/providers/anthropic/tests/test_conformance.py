@@ -21,7 +21,7 @@ import trustme
 from pegboard import Board, ProviderError
 from pegboard_anthropic import AnthropicProvider
 from pegboard_anthropic.thin import VERSION
-from pegboard_session import CachePoints, ProviderEvent, Request, Retries, Session
+from pegboard_session import CachePoints, ModelOptions, ProviderEvent, Request, Retries, Session
 
 from .loopback import REQUEST, says, sse
 from .proxy import Proxy
@@ -108,6 +108,21 @@ REQUESTS = {
         cache=CachePoints(tools=(0, 1), system=True, last_message=True),
     ),
 }
+
+
+REQUESTS["wanted options and headers"] = replace(
+    REQUEST,
+    wanted=ModelOptions(
+        thinking="budget",
+        thinking_budget=2000,
+        effort="high",
+        betas=("first-2026-01-01", "second-2026-01-01"),
+        context_management={"edits": [{"type": "clear_tool_uses_20250919"}]},
+        stop_sequences=("END",),
+        headers={"X-Trace": "1", "Accept": "text/event-stream"},
+        metadata={"user_id": "u"},
+    ),
+)
 
 
 @pytest.mark.parametrize("request_", REQUESTS.values(), ids=REQUESTS)
