@@ -121,7 +121,7 @@ async def converse(given: argparse.Namespace, board: Board, view: View, prompt: 
     from pegboard import ProviderError
     from pegboard_cli.session_opening import open_session
     from pegboard_cli.signals import interrupting
-    from pegboard_cli.warming import warming_up
+    from pegboard_cli.warm_up import warming_up
 
     opened: list[Session] = []
     try:

@@ -13,9 +13,9 @@ import pytest
 HEAD = """
 import sys, threading
 from pegboard import Board
-from pegboard_cli import warming
-warming.HEAD_START = 0
-warming.PATIENCE = 20
+from pegboard_cli import warm_up
+warm_up.HEAD_START = 0
+warm_up.PATIENCE = 20
 board = Board.load()
 """
 AND_SHOW = """
@@ -24,7 +24,7 @@ print(json.dumps({"modules": sorted(m for m in sys.modules if m.startswith(("peg
                   "threads": [t.name for t in threading.enumerate()]}))
 """
 WARM = """
-with warming.warming_up(board.pool.entries, board.plugins):
+with warm_up.warming_up(board.pool.entries, board.plugins):
     [t.join() for t in threading.enumerate() if t.name == "pegboard-warm-up"]
 """
 
@@ -81,7 +81,7 @@ def test_a_plugin_that_is_switched_off_is_never_imported(switch: dict[str, str],
 
 
 def test_leaving_stops_it_before_the_next_module(home: Path) -> None:
-    early = "warming.HEAD_START = 60\nwith warming.warming_up(board.pool.entries, board.plugins): pass\n"
+    early = "warm_up.HEAD_START = 60\nwith warm_up.warming_up(board.pool.entries, board.plugins): pass\n"
     seen = run(early, home)
     assert "pegboard_edit.edit" not in seen["modules"]
     assert seen["threads"] == ["MainThread"]

@@ -1,7 +1,7 @@
 """Import what the first call of each tool needs while the first answer is on its way.
 
 Nothing but `sys.modules` changes: plugins are loaded, checked and bound when they are used, as ever. What cannot be
-imported here fails there, where somebody is told.
+imported here fails there, and is reported.
 """
 
 from __future__ import annotations
