@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import os
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
 from importlib.util import find_spec
@@ -29,7 +29,7 @@ MORE = "WARM_UP"
 
 
 @contextmanager
-def warming_up(entries: Sequence[Entry], plugins: Sequence[PluginRecord]) -> Iterator[None]:
+def warming_up(entries: Sequence[Entry], plugins: Sequence[PluginRecord]) -> Generator[None, None, None]:
     """While this is on, a thread imports the modules of these tools, one after the other, in their order."""
     stop = threading.Event()
     records = {(plugin["dist"], plugin["entry"]): plugin for plugin in plugins}

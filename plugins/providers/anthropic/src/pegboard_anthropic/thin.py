@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from pegboard_anthropic.credentials import Credentials
@@ -26,7 +27,7 @@ DEFAULT_ADDRESS = "https://api.anthropic.com"
 
 def load() -> None:
     """Import what a client needs."""
-    import httpx2  # noqa: F401
+    import_module("httpx2")
 
 
 class ThinTransport:

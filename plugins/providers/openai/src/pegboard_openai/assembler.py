@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -123,7 +123,7 @@ class Assembler:
 
 
 @contextmanager
-def _invalid_chunks_named() -> Iterator[None]:
+def _invalid_chunks_named() -> Generator[None, None, None]:
     try:
         yield
     except (AttributeError, IndexError, KeyError, TypeError, ValueError, RecursionError) as error:
