@@ -120,7 +120,7 @@ async def test_the_budget_of_a_session_holds_when_it_is_resumed(tmp_path, watchi
 
 async def test_a_provider_may_know_prices_and_settings_beat_it(tmp_path, watching):
     class Priced(ReplayProvider):
-        prices = {"m": DEAR, "n": DEAR}
+        models = {"m": {"price": DEAR}, "n": {"price": DEAR}}
 
     board = make_board(tmp_path, watching, prices={"n": CHEAP})
     for model, each in (("m", 30), ("n", 2)):

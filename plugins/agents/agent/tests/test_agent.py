@@ -24,7 +24,7 @@ ONLY = {"agents.allowedModels": ["claude-small"]}
         ("inherit", "of-call", "of-file", {}, None, ""),
         (None, "inherit", "of-file", {}, None, ""),
         (None, "haiku", None, ALIASES, "claude-haiku-5", ""),
-        (None, "opus", None, ALIASES, None, "agents.modelAliases does not define it"),
+        (None, "opus", None, ALIASES, None, "no model has this alias"),
         (None, "claude-small", None, ONLY, "claude-small", ""),
         (None, None, "claude-large", ONLY, None, "'claude-large' of the definition is not in agents.allowedModels"),
         ("claude-large", "claude-small", None, ONLY, None, "'claude-large' of PEGBOARD_SUBAGENT_MODEL is not in"),
@@ -38,6 +38,14 @@ def test_the_model_comes_from_the_environment_the_call_the_definition_or_the_par
     assert chosen == model
     assert len(warnings) == bool(warning)
     assert all(warning in words for words in warnings)
+
+
+def test_an_alias_of_the_table_of_models_is_known_without_a_warning():
+    known, settings = {"sonnet": "claude-sonnet-5-5"}, Settings([Layer("user", "test", ALIASES)])
+    assert choose_model(None, "sonnet", settings, {}, known) == ("claude-sonnet-5-5", [])
+    assert choose_model(None, "haiku", settings, {}, {"haiku": "other"}) == ("claude-haiku-5", [])
+    only = Settings([Layer("user", "test", {"agents.allowedModels": ["sonnet"]})])
+    assert choose_model("claude-sonnet-5-5", None, only, {}, known) == ("claude-sonnet-5-5", [])
 
 
 def given(**more):

@@ -142,7 +142,7 @@ class Agent(Tool[AgentInput, AgentOutput]):
         if kind is None:
             raise ToolError(self._no_such_kind(args.subagent_type or DEFAULT_KIND, ctx), code="not_found")
         background = kind.background if args.run_in_background is None else args.run_in_background
-        model, warnings = choose_model(args.model, kind.model, ctx.settings, os.environ)
+        model, warnings = choose_model(args.model, kind.model, ctx.settings, os.environ, agents.model_aliases())
         child = agents.prepare(_request(args, kind, model, ctx))
         job = Job(child, args, ctx, seconds, warnings=warnings, isolated=self._isolated(args, kind))
         return await job.start(background=background)

@@ -20,7 +20,6 @@ from pegboard_processes.background import LocalBackground
 from pegboard_session import AgentDefinition, registered_agents
 from pegboard_session.account import no_price
 from pegboard_session.boards import ToolBoard
-from pegboard_session.prices import price_of
 
 if TYPE_CHECKING:
     from pegboard_session import Session
@@ -47,6 +46,10 @@ class SubAgents:
     def tools(self) -> Sequence[str]:
         """The names of the tools that the agent of this session may use."""
         return self._session.board.pool.names
+
+    def model_aliases(self) -> Mapping[str, str]:
+        """Short names of models, and what they mean here."""
+        return self._session.models.aliases
 
     def subagents(self) -> Sequence[SubAgentState]:
         """All sub-agents of the session, oldest first."""
@@ -188,9 +191,9 @@ class SubAgents:
             raise ToolError(f"{reason}, or continue with that agent: resume={taken.id!r}.")
 
     def _require_price(self, model: str) -> None:
-        settings, provider = self._session.board.settings, self._session.provider
+        settings = self._session.board.settings
         keeps = settings.get("agents.costBudget", None) or settings.get("costBudget")
-        if keeps is not None and price_of(model, settings, provider) is None:
+        if keeps is not None and self._session.models.profile(model).price is None:
             raise ToolError(no_price(model), code="unsupported")
 
     def _require_kind(self, kind: str) -> None:

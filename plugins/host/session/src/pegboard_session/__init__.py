@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from pegboard_session.event_stream import EventStream as EventStream
     from pegboard_session.hookspecs import Prompted as Prompted
     from pegboard_session.loop import Session as Session
+    from pegboard_session.model_profile import ModelProfile as ModelProfile
+    from pegboard_session.model_table import ModelTable as ModelTable
     from pegboard_session.outcome import Outcome as Outcome
     from pegboard_session.providers import CachePoints as CachePoints
     from pegboard_session.providers import Message as Message
@@ -44,6 +46,8 @@ _HOME = {
     "CachePoints": "providers",
     "EventStream": "event_stream",
     "Message": "providers",
+    "ModelProfile": "model_profile",
+    "ModelTable": "model_table",
     "OpaqueBlock": "providers",
     "Outcome": "outcome",
     "Prompted": "hookspecs",

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from pegboard import ProviderError, Settings
-from pegboard_session.prices import KINDS, Price, price_of
-from pegboard_session.providers import Provider
+from pegboard_session.model_table import ModelTable
+from pegboard_session.prices import KINDS, Price
 from pegboard_session.usage import SessionUsage
 
 
@@ -29,18 +29,12 @@ class Budget:
 class Account:
     """The usage of one session against its budget. Parent sessions count it too."""
 
-    def __init__(
-        self, settings: Settings, provider: Provider, usage: SessionUsage, budget: Budget, above: Account | None = None
-    ) -> None:
-        self.usage, self._budget, self._above = usage, budget, above
-        self._settings, self._provider = settings, provider
-        self._prices: dict[str, Price | None] = {}
+    def __init__(self, models: ModelTable, usage: SessionUsage, budget: Budget, above: Account | None = None) -> None:
+        self.usage, self._models, self._budget, self._above = usage, models, budget, above
 
     def price(self, model: str) -> Price | None:
         """What a model costs. Raises `ProviderError` where that is not known and a budget depends on it."""
-        if model not in self._prices:
-            self._prices[model] = price_of(model, self._settings, self._provider)
-        price = self._prices[model]
+        price = self._models.profile(model).price
         if price is None and self._keeps_costs:
             raise ProviderError(no_price(model), kind="price")
         return price

@@ -8,7 +8,7 @@ Implement them like those of the core, with `@hookimpl`. A hook that is specifie
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -44,6 +44,21 @@ class SessionHooks:
             @hookimpl
             def register_providers():
                 return [Echo()]
+        """
+
+    def register_models(self, settings: Settings) -> Mapping[str, Mapping[str, Any]]:
+        """Say something about models, whoever provides them: limits, features, prices, aliases, other tools.
+
+        Called when a session opens. Answers are rows of the table of models, as in the setting `models`, which beats
+        them; so does what the provider says itself. A faulty row is logged and left out. May not await.
+
+        :param settings: the effective settings.
+
+        Example::
+
+            @hookimpl
+            def register_models():
+                return {"tiny-*": {"window": 8192, "tools": {"hide": ["WebFetch"]}}}
         """
 
     def register_agents(self) -> Sequence[AgentDefinition]:

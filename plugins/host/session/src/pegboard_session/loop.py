@@ -20,6 +20,8 @@ from pegboard_session.event_stream import EventStream
 from pegboard_session.exchange import Exchange
 from pegboard_session.history import Block, as_block
 from pegboard_session.interruption import Interruption
+from pegboard_session.model_profile import ModelProfile
+from pegboard_session.model_table import ModelTable
 from pegboard_session.outcome import ENDINGS, Outcome
 from pegboard_session.providers import Provider
 from pegboard_session.restored import Restored
@@ -59,15 +61,17 @@ class Session:
         `parent` is the session that starts this one for a sub-agent: the two share questions, services and costs. A
         sub-agent brings its `usage` along, and its `budget`; the person's session has that of the settings.
         """
-        self.board, self.provider, self.model, self.system = board, provider, model, system
+        self.board, self.provider, self.system = board, provider, system
+        self.models = ModelTable.of(board, provider)
+        self.model = self.models.resolve(model)
         self.max_turns, self.max_tokens, self.options = max_turns, max_tokens, dict(options or {})
         self.transcript, self.parent = transcript, parent
         self.retries = retries or Retries.of(board.settings)
         self.id = session_id or uuid.uuid4().hex
         self.usage: SessionUsage = usage or SessionUsage(parent=parent.usage if parent else None)
         budget, above = budget or Budget.of(board.settings), parent.account if parent else None
-        self.account: Account = Account(board.settings, provider, self.usage, budget, above)
-        self.account.price(model)  # A budget that could not be kept is refused now.
+        self.account: Account = Account(self.models, self.usage, budget, above)
+        self.account.price(self.model)  # A budget that could not be kept is refused now.
         self.restored = Restored()
         """What an earlier process left behind, for plugins that go on from it."""
         self.conversation = Conversation(self)
@@ -124,6 +128,11 @@ class Session:
     def messages(self) -> list[dict[str, Any]]:
         """What has been said, as plain data in the shape of `pegboard.Message`."""
         return self.conversation.messages
+
+    @property
+    def profile(self) -> ModelProfile:
+        """What is known about the model."""
+        return self.models.profile(self.model)
 
     @property
     def is_running(self) -> bool:

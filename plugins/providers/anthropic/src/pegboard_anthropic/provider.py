@@ -15,6 +15,7 @@ from pegboard_anthropic.assembler import Assembler
 from pegboard_anthropic.clients import SERVICES, load_sdk, make_client
 from pegboard_anthropic.events import drain, raw_events, typed_events
 from pegboard_anthropic.failures import refusal, sdk_errors, translated
+from pegboard_anthropic.models import MODELS
 from pegboard_anthropic.requests import body_of
 from pegboard_session import Provider, ProviderEvent, Request
 
@@ -32,6 +33,7 @@ class AnthropicProvider:
     """
 
     name = "anthropic"
+    models = MODELS
 
     def __init__(
         self,
