@@ -42,26 +42,28 @@ ALIASES: dict[str, str] = {
 """Former names of tools; rules and transcripts still use them."""
 
 HOOKS: dict[str, str] = {
-    "add_reminders": "pegboard-session", "before_stop": "pegboard-session", "end_session": "pegboard-session",
-    "find_agents": "pegboard-session", "register_agents": "pegboard-session", "register_models": "pegboard-session",
-    "register_providers": "pegboard-session", "register_session_services": "pegboard-session", "start_session":
-    "pegboard-session", "submit_prompt": "pegboard-session",
+    "add_reminders": "pegboard-session", "after_compact": "pegboard-session", "before_compact": "pegboard-session",
+    "before_stop": "pegboard-session", "end_session": "pegboard-session", "find_agents": "pegboard-session",
+    "register_agents": "pegboard-session", "register_models": "pegboard-session", "register_providers":
+    "pegboard-session", "register_session_services": "pegboard-session", "start_session": "pegboard-session",
+    "submit_prompt": "pegboard-session",
 }
 """Who specifies each hook that is not the core's."""
 
 NAMESPACES: dict[str, str] = {
     "agents": "pegboard-agent", "allowManagedHooksOnly": "pegboard-hooks", "allowManagedPermissionRulesOnly":
     "pegboard-rules", "anthropic": "pegboard-anthropic", "audit": "pegboard-rules", "availableTools": "pegboard-core",
-    "bash": "pegboard-bash", "classifier": "pegboard-classifier", "costBudget": "pegboard-session", "disable":
-    "pegboard-core", "disableAllHooks": "pegboard-hooks", "eager": "pegboard-core", "edit": "pegboard-edit", "env":
-    "pegboard-processes", "errorCascade": "pegboard-core", "excludedTools": "pegboard-core", "grep": "pegboard-grep",
-    "hooks": "pegboard-hooks", "idleTimeouts": "pegboard-core", "maxToolConcurrency": "pegboard-core", "maxTurns":
-    "pegboard-session", "model": "pegboard-session", "models": "pegboard-session", "only": "pegboard-core",
-    "permissions": "pegboard-rules", "prefer": "pegboard-core", "prices": "pegboard-session", "provider":
-    "pegboard-session", "read": "pegboard-read", "resultBudgetChars": "pegboard-core", "resultRetentionDays":
-    "pegboard-core", "retries": "pegboard-session", "safeMode": "pegboard-core", "sandbox": "pegboard-sandbox",
-    "search": "pegboard-ignore", "sessionRetentionDays": "pegboard-session", "strict": "pegboard-core", "timeouts":
-    "pegboard-core", "tokenBudget": "pegboard-session", "webfetch": "pegboard-webfetch", "write": "pegboard-write",
+    "bash": "pegboard-bash", "classifier": "pegboard-classifier", "compaction": "pegboard-session", "costBudget":
+    "pegboard-session", "disable": "pegboard-core", "disableAllHooks": "pegboard-hooks", "eager": "pegboard-core",
+    "edit": "pegboard-edit", "env": "pegboard-processes", "errorCascade": "pegboard-core", "excludedTools":
+    "pegboard-core", "grep": "pegboard-grep", "hooks": "pegboard-hooks", "idleTimeouts": "pegboard-core",
+    "maxToolConcurrency": "pegboard-core", "maxTurns": "pegboard-session", "model": "pegboard-session", "models":
+    "pegboard-session", "only": "pegboard-core", "permissions": "pegboard-rules", "prefer": "pegboard-core", "prices":
+    "pegboard-session", "provider": "pegboard-session", "read": "pegboard-read", "resultBudgetChars": "pegboard-core",
+    "resultRetentionDays": "pegboard-core", "retries": "pegboard-session", "safeMode": "pegboard-core", "sandbox":
+    "pegboard-sandbox", "search": "pegboard-ignore", "sessionRetentionDays": "pegboard-session", "strict":
+    "pegboard-core", "timeouts": "pegboard-core", "tokenBudget": "pegboard-session", "webfetch": "pegboard-webfetch",
+    "write": "pegboard-write",
 }
 """Who declares the settings with this name or in this group."""
 

@@ -155,7 +155,7 @@ async def test_switching_hooks_off_does_not_reach_those_of_the_owner(project, sw
     ("event", "handler", "words"),
     [
         ("PreTolUse", "true", "There is no event 'PreTolUse'. Did you mean 'PreToolUse'?"),
-        ("PreCompact", "true", "Pegboard has no event PreCompact; its hooks never run."),
+        ("CwdChanged", "true", "Pegboard has no event CwdChanged; its hooks never run."),
         (
             "PreToolUse",
             {"type": "http", "url": "x"},

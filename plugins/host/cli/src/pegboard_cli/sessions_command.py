@@ -115,7 +115,7 @@ def describe(path: Path) -> dict[str, Any]:
     from pegboard_session import restore
 
     try:
-        restored = restore(path)
+        restored = restore(path, whole=True)
         count, prompt = len(restored.messages), restored.prompt
     except PegboardError as error:
         count, prompt = 0, f"({error})"
@@ -130,7 +130,7 @@ def show(path: Path, *, as_json: bool) -> int:
     """One conversation."""
     from pegboard_session import restore
 
-    messages = restore(path).messages
+    messages = restore(path, whole=True).messages
     if as_json:
         output.print_json(messages)
         return OK

@@ -98,6 +98,14 @@ class View:
         """The pool has changed."""
         self.say(f"  tools: {len(added)} added, {len(removed)} removed, {len(changed)} changed")
 
+    def on_results_cleared(self, results: int, before: int, after: int, **rest: Any) -> None:
+        """Old results have left the conversation."""
+        self.say(f"  removed {counted(results, 'old result')} to save room: {before:,} → {after:,} tokens")
+
+    def on_compacted(self, before: int, after: int, **rest: Any) -> None:
+        """The conversation goes on from a summary."""
+        self.say(f"  compacted the conversation: {before:,} → {after:,} tokens")
+
     def on_notice(self, message: str, **rest: Any) -> None:
         """Something about the session that a person should know."""
         self.say(f"  {message}")
@@ -125,6 +133,9 @@ class View:
         self._end_line()
         if outcome.stopped_by != "end":
             sys.stderr.write(f"pegboard: stopped ({outcome.stopped_by}) after {counted(outcome.turns, 'turn')}\n")
+        use = session.compaction.use
+        if use.window:
+            self.say(f"  context: {use.tokens:,} of {use.window:,} tokens ({use.percent} %)")
 
     def show_prompt(self) -> None:
         """Say that it is the person's turn."""
@@ -213,6 +224,7 @@ def result_data(outcome: Outcome, session: Session) -> dict[str, Any]:
         "is_error": outcome.stopped_by != "end",
         "turns": outcome.turns,
         "usage": session.usage.as_data(),
+        "context": {"tokens": session.compaction.use.tokens, "window": session.compaction.window},
     }
 
 

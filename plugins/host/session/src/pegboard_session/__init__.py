@@ -13,7 +13,10 @@ if TYPE_CHECKING:
     from pegboard_session.agents import AgentDefinition as AgentDefinition
     from pegboard_session.agents import find_agents as find_agents
     from pegboard_session.agents import registered_agents as registered_agents
+    from pegboard_session.compaction import Compacted as Compacted
+    from pegboard_session.context_size import ContextUse as ContextUse
     from pegboard_session.event_stream import EventStream as EventStream
+    from pegboard_session.hookspecs import Compacting as Compacting
     from pegboard_session.hookspecs import Prompted as Prompted
     from pegboard_session.loop import Session as Session
     from pegboard_session.model_profile import ModelProfile as ModelProfile
@@ -44,6 +47,9 @@ _HOME = {
     "AgentDefinition": "agents",
     "Budget": "account",
     "CachePoints": "providers",
+    "Compacted": "compaction",
+    "Compacting": "hookspecs",
+    "ContextUse": "context_size",
     "EventStream": "event_stream",
     "Message": "providers",
     "ModelProfile": "model_profile",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Protocol
 
 from anyio import Lock
@@ -58,13 +59,28 @@ class ToolBoard(Protocol):
 
 
 class SessionBoard:
-    """A board for the calls of one session: their events carry the session's id."""
+    """A board for the calls of one session: their events carry the session's id, and its model has its own tools."""
 
-    def __init__(self, board: ToolBoard, session_id: str) -> None:
+    def __init__(self, board: ToolBoard, session_id: str, require: Callable[[str], None] | None = None) -> None:
+        """`require` raises a `ToolError` for a tool that the model does not get."""
         self._board, self.scoped = board, ScopedHooks(board.hooks, {"session": session_id})
+        self._require = require
         self.hooks: BoundHooks = self.scoped
-        self.find, self.equip, self.fit = board.find, board.equip, board.fit
+        self.equip, self.fit = board.equip, board.fit
+
+    def find(self, name: str) -> BoundTool:
+        """The tool with this name, if the model may call it."""
+        if self._require:
+            self._require(name)
+        return self._board.find(name)
 
     async def nested(self, name: str, input: JSON, ctx: Context) -> Result:
-        """Handle a call that a tool makes."""
-        return await dispatch_nested(name, input, ctx, self, self._board.nested_lock)
+        """Handle a call that a tool makes; which tools the model gets does not matter to it."""
+        return await dispatch_nested(name, input, ctx, _ForTools(self._board, self.scoped), self._board.nested_lock)
+
+
+class _ForTools:
+    """The board for calls that tools make."""
+
+    def __init__(self, board: ToolBoard, hooks: BoundHooks) -> None:
+        self.find, self.equip, self.fit, self.hooks = board.find, board.equip, board.fit, hooks

@@ -33,6 +33,10 @@ class ProviderModel:
         """One answer to one prompt, as text."""
         message = {"role": "user", "content": [{"type": "text", "text": prompt}]}
         request = Request(model or self._model, (message,), (system,) if system else (), max_tokens=max_tokens)
+        return (await self.answer(request)).text
+
+    async def answer(self, request: Request) -> Answer:
+        """The whole answer to a request. Calls in it are not run."""
         if self._account:
             self._account.price(request.model)  # Before the request: nothing is spent that cannot be counted.
         began = time.monotonic()
@@ -46,7 +50,7 @@ class ProviderModel:
                 await anyio.sleep(delay)
         raise AssertionError("the last attempt either answers or raises")
 
-    async def _ask(self, request: Request) -> str:
+    async def _ask(self, request: Request) -> Answer:
         answer = Answer()
         async with aclosing(events_of(self._provider, request)) as events:
             async for event in events:
@@ -55,4 +59,4 @@ class ProviderModel:
             raise ProviderError("The answer was incomplete.", kind="connection", retryable=True)
         if self._account:
             self._account.count(request.model, answer.usage)
-        return answer.text
+        return answer

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from pegboard import JSON, Profile
+from pegboard import JSON
+from pegboard_session.clearing import drop_thinking
 from pegboard_session.history import Block, as_message, call_ids, portable
 from pegboard_session.providers import CachePoints, Request
 from pegboard_session.reminders import as_reminder, collect_reminders
@@ -22,8 +23,12 @@ class Conversation:
         self._session = session
         self.messages: list[dict[str, Any]] = []
         self.call_ids: set[str] = set()
+        self.prompt = ""
+        """What the person wrote last."""
         self._news: list[str] = []
         self._definitions: tuple[Any, list[dict[str, Any]]] = (None, [])
+        self._prefix: tuple[tuple[str, ...], list[dict[str, Any]]] | None = None
+        """What the last request had before its messages; some models accept their thinking only after the same."""
 
     def announce(self, words: str) -> None:
         """Tell the model something with its next message, once: that work in the background has ended.
@@ -64,7 +69,7 @@ class Conversation:
         messages = portable(restored.messages) if is_foreign else restored.messages
         self.messages = list(messages)
         self.call_ids = {found for message in messages for found in call_ids(message["content"])}
-        self._news = list(restored.news)
+        self._news, self.prompt = list(restored.news), restored.last_prompt
 
     def append(self, role: str, content: Sequence[JSON]) -> None:
         """Add to the conversation; two messages of one role in a row become one."""
@@ -76,19 +81,31 @@ class Conversation:
         else:
             self.messages.append({"role": role, "content": blocks})
 
+    @property
+    def answer_tokens(self) -> int:
+        """How many tokens the next answer may have: what is wanted, as far as the model can."""
+        session, profile = self._session, self._session.profile
+        limits = (session.max_tokens, profile.max_output, profile.window and profile.window // 4)
+        return min(limit for limit in limits if limit)
+
     def request(self) -> Request:
         """The next request: system prompt, tools and messages as they are now, and where a service may cache."""
-        session, loaded = self._session, self._session.ctx.loaded_tools
-        pool = session.board.refresh()
+        session, loaded, profile = self._session, self._session.ctx.loaded_tools, self._session.profile
+        session.board.refresh()
+        pool = session.tools.pool(profile)
         key = (pool.version, session.model, loaded)
         if self._definitions[0] != key:
-            self._definitions = (key, session.board.definitions(Profile(session.model), loaded))
+            self._definitions = (key, session.tools.definitions(profile, loaded))
+        system = tuple(part for part in (*session.system, *pool.guidance(loaded)) if part)
+        if profile.binds_thinking and self._prefix != (system, self._definitions[1]):
+            drop_thinking(self.messages)
+        self._prefix = (system, self._definitions[1])
         return Request(
             session.model,
             tuple(self.messages),
-            tuple(part for part in (*session.system, *pool.guidance(loaded)) if part),
+            system,
             self._definitions[1],
-            session.max_tokens,
+            self.answer_tokens,
             session.options,
             CachePoints(tuple(pool.cache_breakpoints(loaded)), system=True, last_message=True),
         )

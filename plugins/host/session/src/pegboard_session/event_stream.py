@@ -9,6 +9,7 @@ from typing import Self
 import anyio
 
 from pegboard import Event
+from pegboard_session.scoped_hooks import ScopedHooks
 
 
 class EventStream:
@@ -52,3 +53,31 @@ class EventStream:
             self._more = anyio.Event()
             await self._more.wait()
         return self._waiting.popleft()
+
+
+class EventStreams:
+    """Everybody who iterates over the events of one session."""
+
+    def __init__(self, hooks: ScopedHooks) -> None:
+        self._hooks, self._open = hooks, list[EventStream]()
+
+    def open(self) -> EventStream:
+        """One more listener, from now on."""
+        stream = EventStream(self._forget)
+        self._open.append(stream)
+        self._hooks.add_observer(stream.push)
+        return stream
+
+    def push(self, event: Event) -> None:
+        """Show an event that did not happen in this session itself."""
+        for stream in self._open:
+            stream.push(event)
+
+    def end(self) -> None:
+        """The session is over."""
+        for stream in self._open:
+            stream.end()
+
+    def _forget(self, stream: EventStream) -> None:
+        self._hooks.remove_observer(stream.push)
+        self._open.remove(stream)

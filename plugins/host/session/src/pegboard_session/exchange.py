@@ -31,11 +31,19 @@ class Exchange:
 
     async def run(self) -> tuple[Answer, list[Result]]:
         """One answer of the model and the results of its calls; asks again while nothing has happened yet."""
-        session, began = self._session, time.monotonic()
+        session, is_shorter = self._session, False
+        await session.compaction.make_room()
+        if session.is_interrupted:
+            return Answer(), []
+        began = time.monotonic()
         for attempt in count():
             try:
                 return await self._attempt(attempt)
             except ProviderError as error:
+                if error.kind == "context_overflow" and not is_shorter:
+                    is_shorter = await session.compaction.relieve()
+                    if is_shorter:
+                        continue
                 elapsed = time.monotonic() - began
                 delay = None if session.is_interrupted else session.retries.delay(error, attempt, elapsed)
                 if delay is None:
@@ -66,7 +74,7 @@ class Exchange:
                 raise broken  # No call has run: leaving the turn drops its calls, and the request can be repeated.
             if broken:
                 session.emit("message_cut", reason=str(broken))
-            self._commit_answer(answer)
+            self._commit_answer(request, answer)
             turn.end()
             results = [self._record_result(result, turn) async for result in turn.results()]
         interruption.turn = None
@@ -94,9 +102,10 @@ class Exchange:
         elif isinstance(event, ThinkingDelta):
             self._session.emit("thinking_written", text=event.text)
 
-    def _commit_answer(self, answer: Answer) -> None:
+    def _commit_answer(self, request: Request, answer: Answer) -> None:
         """The message as far as it is complete becomes part of the conversation."""
         session = self._session
+        session.compaction.meter.learn(request, answer.usage)
         if blocks := sendable(answer.blocks):
             session.conversation.append("assistant", blocks)
         session.account.count(session.model, answer.usage)

@@ -29,6 +29,18 @@ class Prompted:
     context: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Compacting:
+    """What a `before_compact` hook wants: that nothing is compacted, or that something is kept."""
+
+    block: str = ""
+    """Why the conversation is not compacted, for the person."""
+    focus: str = ""
+    """What the summary has to keep, for the model that writes it."""
+    context: str = ""
+    """What the model reads after the summary, as it is: open tasks, a plan."""
+
+
 class SessionHooks:
     """The hooks of this distribution. The class is never instantiated: it is read."""
 
@@ -177,6 +189,41 @@ class SessionHooks:
             def before_stop(text, ctx):
                 if (ctx.cwd / "TODO").exists():
                     return "There are open points in the file TODO."
+        """
+
+    async def before_compact(self, trigger: str, what_to_keep: str, ctx: Context) -> Compacting | None:
+        """Prepare for a summary that replaces the older part of a conversation, or prevent it.
+
+        Called before each summary, when every call has its result. Everyone is asked; the first `block` counts, all
+        else adds up. An exception is noted and stops nothing. May await.
+
+        :param trigger: `auto` when the conversation has grown too long, `manual` when somebody wants it.
+        :param what_to_keep: what whoever wants it has said; may be empty.
+        :param ctx: where the session runs.
+
+        Example::
+
+            @hookimpl
+            def before_compact(ctx):
+                plan = ctx.cwd / "PLAN.md"
+                return Compacting(context=plan.read_text()) if plan.exists() else None
+        """
+
+    async def after_compact(self, trigger: str, summary: str, ctx: Context) -> str | None:
+        """Tell the model something that it has to read again after a summary.
+
+        Called when the summary is complete, before it takes the place of the conversation. Everyone is asked; what
+        they return stands after the summary. An exception is noted and stops nothing. May await.
+
+        :param trigger: `auto` or `manual`.
+        :param summary: what the model has written.
+        :param ctx: where the session runs.
+
+        Example::
+
+            @hookimpl
+            def after_compact(summary):
+                return "Remember to answer in French."
         """
 
     async def end_session(self, session_id: str, reason: str, ctx: Context) -> None:

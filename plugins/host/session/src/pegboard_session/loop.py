@@ -15,13 +15,15 @@ from pegboard_processes import Task
 from pegboard_session.account import Account, Budget
 from pegboard_session.answer import Answer
 from pegboard_session.boards import SessionBoard, ToolBoard
+from pegboard_session.compaction import Compacted, Compaction
 from pegboard_session.conversation import Conversation
-from pegboard_session.event_stream import EventStream
+from pegboard_session.event_stream import EventStream, EventStreams
 from pegboard_session.exchange import Exchange
 from pegboard_session.history import Block, as_block
 from pegboard_session.interruption import Interruption
 from pegboard_session.model_profile import ModelProfile
 from pegboard_session.model_table import ModelTable
+from pegboard_session.model_tools import ModelTools
 from pegboard_session.outcome import ENDINGS, Outcome
 from pegboard_session.providers import Provider
 from pegboard_session.restored import Restored
@@ -75,7 +77,9 @@ class Session:
         self.restored = Restored()
         """What an earlier process left behind, for plugins that go on from it."""
         self.conversation = Conversation(self)
-        self.desk = SessionBoard(board, self.id)
+        self.tools = ModelTools(board)
+        """The tools of the board as the model gets them."""
+        self.desk = SessionBoard(board, self.id, lambda name: self.tools.require(name, self.profile))
         # The gate too: a tool calls others with the tools of this session's agent, wherever the context comes from.
         self.ctx = replace(ctx or board.context(), session_id=self.id, gate=self.desk.nested)
         self.interruption = Interruption()
@@ -83,9 +87,10 @@ class Session:
         self._busy = False
         self.on_task_stopped: list[Callable[[Task], None]] = []
         """Told of work in the background that somebody stops."""
-        self._hooks = HookCalls(board)
+        self.hooks = HookCalls(board)
+        self.compaction: Compaction = Compaction(self)
         self._context: list[Block] = []
-        self._streams: list[EventStream] = []
+        self._streams = EventStreams(self.desk.scoped)
 
     async def __aenter__(self) -> Self:
         self.usage.on_add = self._check_budget
@@ -97,7 +102,7 @@ class Session:
             self.write("session", id=self.id, model=self.model, cwd=str(self.ctx.cwd), provider=self.provider.name)
             source, transcript = "resume" if self.messages else "startup", self.transcript
             path = transcript.path if transcript else None
-            self._context = await self._hooks.start(self.ctx, self.id, source, path)
+            self._context = await self.hooks.start(self.ctx, self.id, source, path)
         except BaseException as error:  # Cancelled: `__aexit__` will not run because `__aenter__` has not returned.
             await self._close(type(error), error, error.__traceback__)
             raise
@@ -107,7 +112,7 @@ class Session:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         try:
-            await self._hooks.end(self.ctx, self.id, broken_off=kind is not None)
+            await self.hooks.end(self.ctx, self.id, broken_off=kind is not None)
             self.emit("session_finished", id=self.id, usage=self.usage.as_data())
         finally:
             await self._close(kind, error, trace)
@@ -119,8 +124,7 @@ class Session:
             await self._exits.__aexit__(kind, error, trace)
         finally:
             self.usage.on_add = None
-            for stream in self._streams:
-                stream.end()
+            self._streams.end()
             if self.transcript:
                 self.transcript.close()
 
@@ -156,19 +160,11 @@ class Session:
 
     def events(self) -> EventStream:
         """What happens in this session from now on, to iterate over. Each event has the session's id in its data."""
-        stream = EventStream(self._forget_stream)
-        self._streams.append(stream)
-        self.desk.scoped.add_observer(stream.push)
-        return stream
+        return self._streams.open()
 
     def forward(self, event: Event) -> None:
         """Show an event of a sub-agent to those who iterate over the events of this session."""
-        for stream in self._streams:
-            stream.push(event)
-
-    def _forget_stream(self, stream: EventStream) -> None:
-        self.desk.scoped.remove_observer(stream.push)
-        self._streams.remove(stream)
+        self._streams.push(event)
 
     def resume(self, restored: Restored, ctx: Context) -> None:
         """Go on with an earlier conversation, in a context of this process. Call it before the session is entered."""
@@ -177,6 +173,10 @@ class Session:
         self.ctx = replace(ctx, session_id=self.id, gate=self.desk.nested)
         if restored.usage:
             self.usage.go_on_from(restored.usage)
+
+    async def compact(self, what_to_keep: str = "") -> Compacted:
+        """Replace what is older by a summary; `what_to_keep` tells the model that writes it what matters."""
+        return await self.compaction.compact(what_to_keep)
 
     async def run(self, prompt: str | Sequence[JSON]) -> Outcome:
         """Answer one prompt. Raises `ProviderError` when the model cannot be asked; the conversation stays usable."""
@@ -194,12 +194,13 @@ class Session:
     async def _answer_prompt(self, content: list[Block]) -> Outcome:
         refusal, more = "", list[Block]()
         with self.interruption.cancels() as scope:
-            refusal, more = await self._hooks.prompt(self.ctx, text_of(content))
+            refusal, more = await self.hooks.prompt(self.ctx, text_of(content))
         if scope.cancel_called:
             return self._finish("", "interrupted", 0)
         if refusal:
             return self._finish(refusal, "blocked", 0)
-        self.write("prompt", text=text_of(content))
+        self.conversation.prompt = text_of(content)
+        self.write("prompt", text=self.conversation.prompt)
         self._append_user_message([*self._context, *self.conversation.take_news("prompt"), *content, *more])
         self._context = []
         for number in range(1, self.max_turns + 1):
@@ -220,6 +221,9 @@ class Session:
         if results or reason == "pause_turn":
             return None
         ending = ENDINGS.get(reason or "", "end")
+        if ending == "context_overflow" and (more := await self.compaction.after_overflow()):
+            self._append_user_message(more)
+            return None
         if ending == "end" and not self.limit and (more := await self._more_to_do(text)):
             self._append_user_message(more)
             return None
@@ -228,7 +232,7 @@ class Session:
     async def _more_to_do(self, text: str) -> list[Block]:
         more: list[Block] = []
         with self.interruption.cancels():  # Interrupted, there is no more.
-            more += await self._hooks.stop(self.ctx, text)
+            more += await self.hooks.stop(self.ctx, text)
         return more
 
     def _check_budget(self) -> None:

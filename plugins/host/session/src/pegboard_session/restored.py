@@ -7,13 +7,19 @@ from pathlib import Path
 from typing import Any
 
 from pegboard import Change, PegboardError
-from pegboard_session.history import call_ids, sendable
+from pegboard_session.clearing import put_in
+from pegboard_session.history import as_message, call_ids, sendable
 from pegboard_session.transcript import USELESS, read
 from pegboard_session.usage import SessionUsage
 
 INTERRUPTED = "This call was interrupted before it had a result. It may have run in part; check before you repeat it."
-OWN_LINES = frozenset({"block", "result", "discarded", "change", "usage", "news", "session", "prompt"})
+OWN_LINES = frozenset(
+    {"block", "result", "discarded", "change", "usage", "news", "session", "prompt", "cleared", "compacted"}
+)
 """The kinds of lines that a session reads itself; all others are handed to plugins."""
+
+SHORTER = frozenset({"cleared", "compacted"})
+"""Lines after which the conversation is shorter than what was said."""
 
 Messages = list[dict[str, Any]]
 
@@ -31,6 +37,7 @@ class Restored:
     """Where it began."""
     prompt: str = ""
     """What the person wrote first."""
+    last_prompt: str = ""
     news: list[str] = field(default_factory=list)
     """What was announced and never told."""
     lines: list[dict[str, Any]] = field(default_factory=list)
@@ -45,12 +52,16 @@ class Restored:
         return made
 
 
-def restore(path: Path) -> Restored:
-    """The conversation in a transcript. A `PegboardError` names the line that makes no sense."""
+def restore(path: Path, *, whole: bool = False) -> Restored:
+    """The conversation in a transcript. A `PegboardError` names the line that makes no sense.
+
+    It goes on from the last summary, if there is one; with `whole`, everything that was ever said is there.
+    """
     made = Restored()
     for number, entry in enumerate(read(path), 1):
         try:
-            _take(made, entry)
+            if not (whole and entry["type"] in SHORTER):
+                _take(made, entry)
         except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
             reason = f"{path}: line {number}, of the type {entry['type']}, is not valid: {type(error).__name__}."
             raise PegboardError(f"{reason} {USELESS}") from None
@@ -76,6 +87,10 @@ def _take(made: Restored, entry: dict[str, Any]) -> None:
         _take_back(messages, entry.get("blocks"))
     elif kind == "result":
         _add_result(messages, entry["block"])
+    elif kind == "cleared":
+        put_in(messages, {note["tool_use_id"]: note for note in entry["notes"]})
+    elif kind == "compacted":
+        made.messages = [as_message(message) for message in entry["messages"]]
     elif kind == "usage":
         made.usage = SessionUsage.from_record(entry)
     else:
@@ -91,7 +106,8 @@ def _take_circumstances(made: Restored, entry: dict[str, Any]) -> None:
         made.provider = str(entry.get("provider", made.provider))
         made.cwd = Path(entry["cwd"]) if entry.get("cwd") else made.cwd
     elif kind == "prompt":
-        made.prompt = made.prompt or str(entry.get("text", ""))
+        made.last_prompt = str(entry.get("text", ""))
+        made.prompt = made.prompt or made.last_prompt
     elif kind == "news" and entry["text"] not in made.news:
         made.news.append(str(entry["text"]))
 

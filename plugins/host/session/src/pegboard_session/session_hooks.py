@@ -13,7 +13,7 @@ import anyio
 from pegboard import JSON, Context, Progress
 from pegboard.hosting import maybe_await
 from pegboard_session.boards import ToolBoard
-from pegboard_session.hookspecs import Prompted
+from pegboard_session.hookspecs import Compacting, Prompted
 
 FAREWELL = 5.0
 """Seconds that `end_session` hooks have together when a session is broken off."""
@@ -40,6 +40,16 @@ class HookCalls:
     async def stop(self, ctx: Context, text: str) -> list[dict[str, Any]]:
         """What is left to do for a model that would stop."""
         return _texts(await self._answers("before_stop", ctx, text))
+
+    async def before_compact(self, ctx: Context, trigger: str, focus: str) -> tuple[str, list[str], list[str]]:
+        """Why a conversation is not compacted, or else what the summary is to keep, and what is kept as it is."""
+        said: list[Compacting] = await self._answers("before_compact", ctx, trigger, focus)
+        refusal = next((answer.block for answer in said if answer.block), "")
+        return refusal, [answer.focus for answer in said], [answer.context for answer in said]
+
+    async def after_compact(self, ctx: Context, trigger: str, summary: str) -> list[str]:
+        """What the model reads after the summary."""
+        return [text for text in await self._answers("after_compact", ctx, trigger, summary) if text]
 
     async def end(self, ctx: Context, session_id: str, *, broken_off: bool) -> None:
         """Let plugins clean up; for a cancelled session, within a short time limit."""

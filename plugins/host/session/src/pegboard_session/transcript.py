@@ -113,6 +113,23 @@ def _require_entry(entry: Any) -> None:
             raise ValueError("a result line needs a tool_result")
     elif kind == "change":
         _require_change(entry)
+    elif kind == "cleared":
+        for block in _list(entry, "notes"):
+            if as_block(block)["type"] != "tool_result":
+                raise ValueError("notes must be tool_result blocks")
+    elif kind == "compacted":
+        for message in _list(entry, "messages"):
+            if not isinstance(message, dict) or message.get("role") not in ("user", "assistant"):
+                raise ValueError("a message needs a role")
+            for block in _list(message, "content"):
+                as_block(block)
+
+
+def _list(entry: dict[str, Any], name: str) -> list[Any]:
+    found = entry.get(name)
+    if not isinstance(found, list):
+        raise ValueError(f"{name} must be a list")
+    return found
 
 
 def _require_change(entry: dict[str, Any]) -> None:

@@ -14,18 +14,21 @@ from pegboard_hooks.conditions import Condition
 from pegboard_hooks.matchers import Matcher, matcher_of
 
 TOOL_EVENTS = ("PreToolUse", "PermissionRequest", "PostToolUse", "PostToolUseFailure", "PermissionDenied")
-SESSION_EVENTS = ("SessionStart", "UserPromptSubmit", "Stop", "SessionEnd", "SubagentStart", "SubagentStop")
+SESSION_EVENTS = (
+    *("SessionStart", "UserPromptSubmit", "Stop", "SessionEnd", "SubagentStart", "SubagentStop"),
+    *("PreCompact", "PostCompact"),
+)
 EVENTS = (*TOOL_EVENTS, *SESSION_EVENTS)
 NOT_FIRED = (
     *("Setup", "UserPromptExpansion", "PostToolBatch", "Notification", "MessageDisplay", "TaskCreated"),
     *("TaskCompleted", "StopFailure", "TeammateIdle", "InstructionsLoaded", "ConfigChange", "CwdChanged"),
-    *("DirectoryAdded", "FileChanged", "WorktreeCreate", "WorktreeRemove", "PreCompact", "PostCompact"),
-    *("Elicitation", "ElicitationResult"),
+    *("DirectoryAdded", "FileChanged", "WorktreeCreate", "WorktreeRemove", "Elicitation"),
+    "ElicitationResult",
 )
 """Events of the protocol that Pegboard does not fire."""
 
 WITHOUT_MATCHER = ("UserPromptSubmit", "Stop")
-GUARDS = ("PreToolUse", "PermissionRequest", "UserPromptSubmit")
+GUARDS = ("PreToolUse", "PermissionRequest", "UserPromptSubmit", "PreCompact")
 """Events at which `onError` can prevent something."""
 
 TYPES = ("command", "http", "mcp_tool", "prompt", "agent")

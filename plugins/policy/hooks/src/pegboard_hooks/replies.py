@@ -76,7 +76,7 @@ def read_reply(event: str, ran: Ran, on_error: str = "") -> Reply:
     return replace(reply, problem=_exited(ran, complaint), decision="", input=None, output=MISSING, request=None)
 
 
-TEXT_IS_CONTEXT = ("SessionStart", "SubagentStart", "UserPromptSubmit")
+TEXT_IS_CONTEXT = ("SessionStart", "SubagentStart", "UserPromptSubmit", "PreCompact")
 
 
 def cut(text: str) -> str:

@@ -94,13 +94,20 @@ def after(answered: Sequence[Answered]) -> After | None:
 
 def prompted(answered: Sequence[Answered]) -> Prompted | None:
     """The combined answer of UserPromptSubmit handlers: the prompt blocked, or context added."""
+    if why := why_blocked(answered):
+        return Prompted(block=why)
+    context = _context(answered)
+    return Prompted(context=context) if context else None
+
+
+def why_blocked(answered: Sequence[Answered]) -> str:
+    """The reason of the first handler that prevents what is about to happen, by its answer or by its `onError`."""
     for handler, reply in answered:
         failed = (reply.problem or reply.unclear) if handler.on_error in ("ask", "deny") else ""
         why = reply.block or reply.stop or (f"{_named(handler)} failed. {failed}" if failed else "")
         if why:
-            return Prompted(block=why)
-    context = _context(answered)
-    return Prompted(context=context) if context else None
+            return why
+    return ""
 
 
 def back_to_work(answered: Sequence[Answered]) -> str | None:

@@ -82,6 +82,10 @@ class Files(Protocol):
         """What the conversation last saw of this file, or None."""
         ...
 
+    def known_paths(self) -> Sequence[Path]:
+        """Every file that the conversation has seen or written, in the order in which it came to know them."""
+        ...
+
     def note(self, path: Path, state: FileState, view: str = "") -> None:
         """Remember what was just shown; parts of the same content add up, and all of them are the whole.
 

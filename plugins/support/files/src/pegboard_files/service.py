@@ -61,6 +61,10 @@ class LocalFiles:
         """What the conversation last saw of this file, or None."""
         return self._known.get(os.path.realpath(path)) if self._known else None
 
+    def known_paths(self) -> list[Path]:
+        """Every file that the conversation has seen or written."""
+        return [Path(path) for path in self._known]
+
     def note(self, path: Path, state: FileState, view: str = "") -> None:
         """Remember what was just shown."""
         real = os.path.realpath(path)

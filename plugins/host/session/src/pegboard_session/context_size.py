@@ -1,0 +1,81 @@
+"""How many tokens a request has: a guess from its characters, corrected by what the service counted last time."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pegboard import JSON
+from pegboard_session.providers import Request
+
+CHARACTERS = 3.5
+"""How many characters a token has, as long as nothing has been counted."""
+PICTURE = 1_600
+PAGES = 8
+"""How many characters of an encoded document are about one token."""
+LEAST, MOST = 0.5, 4.0
+"""How far what was counted may be from the guess; a service that counts otherwise is not believed."""
+COUNTED = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
+
+
+@dataclass(frozen=True, slots=True)
+class ContextUse:
+    """How full a model's window is."""
+
+    tokens: int
+    window: int | None = None
+    """None where nobody knows how large it is."""
+
+    @property
+    def percent(self) -> int | None:
+        """How much of the window is used."""
+        return round(100 * self.tokens / self.window) if self.window else None
+
+
+class ContextMeter:
+    """Measures requests. Each answer makes the next guess better."""
+
+    def __init__(self) -> None:
+        self._ratio = 1.0
+        self._prefix: tuple[object, object, float] = (None, None, 0.0)
+
+    def size(self, request: Request) -> int:
+        """How many tokens a request has."""
+        return self.tokens(request.messages) + round(self._ratio * self._before_messages(request))
+
+    def tokens(self, messages: Iterable[Mapping[str, Any]]) -> int:
+        """How many tokens messages have."""
+        return round(self._ratio * sum(guess(block) for message in messages for block in message["content"]))
+
+    def learn(self, request: Request, usage: Mapping[str, int]) -> None:
+        """Compare the guess with what the service has counted."""
+        counted = sum(usage.get(kind, 0) for kind in COUNTED)
+        guessed = sum(guess(block) for message in request.messages for block in message["content"])
+        guessed += self._before_messages(request)
+        if counted > 0 and guessed > 0:
+            self._ratio = min(max(counted / guessed, LEAST), MOST)
+
+    def _before_messages(self, request: Request) -> float:
+        if self._prefix[0] is not request.tools or self._prefix[1] != request.system:
+            letters = len(json.dumps(list(map(dict, request.tools)), ensure_ascii=False)) + sum(
+                map(len, request.system)
+            )
+            self._prefix = (request.tools, request.system, letters / CHARACTERS)
+        return self._prefix[2]
+
+
+def guess(block: JSON) -> float:
+    """About how many tokens a block has, by its characters."""
+    kind = block.get("type")
+    if kind == "text":
+        return len(block["text"]) / CHARACTERS + 4
+    if kind == "tool_result":
+        content = block.get("content", ())
+        return 12 + (len(content) / CHARACTERS if isinstance(content, str) else sum(map(guess, content)))
+    if kind == "image":
+        return PICTURE
+    if kind == "document":
+        return len(json.dumps(block)) / PAGES
+    return len(json.dumps(block, ensure_ascii=False)) / CHARACTERS + 4
