@@ -61,6 +61,8 @@ if TYPE_CHECKING:  # Packed: one name in each line is three pages.
     from pegboard.inputs import Input as Input, canonical as canonical
     from pegboard.json_values import jsonable as jsonable
     from pegboard.paths import ResolvedPath as ResolvedPath, resolve_path as resolve_path
+    from pegboard.pool.catalog import ToolCatalog as ToolCatalog
+    from pegboard.pool.entries import Entry as Entry, Pool as Pool
     from pegboard.pool.external import ExternalTool as ExternalTool
     from pegboard.services import Model as Model, ProcessSpec as ProcessSpec
     from pegboard.settings.layers import Notice as Notice, Settings as Settings
@@ -82,6 +84,8 @@ _NAMES = {
     "inputs": "Input canonical",
     "json_values": "jsonable",
     "paths": "ResolvedPath resolve_path",
+    "pool.catalog": "ToolCatalog",
+    "pool.entries": "Entry Pool",
     "pool.external": "ExternalTool",
     "services": "Model ProcessSpec",
     "settings.layers": "Notice Settings",

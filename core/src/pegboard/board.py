@@ -32,6 +32,7 @@ from pegboard.loaded_plugins import LoadedPlugins, application_tools
 from pegboard.plugins import index
 from pegboard.plugins.features import Features
 from pegboard.pool.assembly import assemble
+from pegboard.pool.catalog import ToolCatalog
 from pegboard.pool.definitions import edited
 from pegboard.pool.entries import Entry, Pool
 from pegboard.pool.sources import Given, Sources, offered_sources
@@ -76,7 +77,7 @@ class Board:
         """What plugins bring with `register_services`, unless the application brought its own."""
         if self._services is not None:
             return self._services
-        offered: dict[str, Any] = {}
+        offered: dict[str, Any] = {"tools": ToolCatalog(lambda: self.pool, lambda: self.hooks)}
         for register in reversed(self.hooks.register_services):
             offered |= register(self.settings, self.env)
         return Services.of(offered)
@@ -242,7 +243,7 @@ class Board:
             )
         return self.pool
 
-    def definitions(self, profile: Profile | None = None, loaded: frozenset[str] = frozenset()) -> list[dict[str, Any]]:
+    def definitions(self, profile: Profile | None = None, loaded: Sequence[str] = ()) -> list[dict[str, Any]]:
         """What a request for this model lists, after every `edit_definition`."""
         return edited(self.pool, self.hooks.edit_definition, profile or Profile(), loaded)
 

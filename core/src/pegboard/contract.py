@@ -104,6 +104,10 @@ class Tool(ABC, Generic[I, O]):
     """Whether a failure cancels the calls after it in the same turn."""
     subagents: bool = True
     """Whether sub-agents may have it. A tool that speaks for the person, or changes the session itself, says False."""
+    pinned: bool = False
+    """Whether the model always sees it: it is never deferred."""
+    fetches_tools: bool = False
+    """Whether it can fetch deferred tools for the model. Where no tool does, nothing is deferred."""
     read_only: bool = False
     concurrency_safe: bool = False
     open_world: bool = True

@@ -54,14 +54,14 @@ NAMESPACES: dict[str, str] = {
     "agents": "pegboard-agent", "allowManagedHooksOnly": "pegboard-hooks", "allowManagedPermissionRulesOnly":
     "pegboard-rules", "anthropic": "pegboard-anthropic", "audit": "pegboard-rules", "availableTools": "pegboard-core",
     "bash": "pegboard-bash", "classifier": "pegboard-classifier", "compaction": "pegboard-session", "costBudget":
-    "pegboard-session", "disable": "pegboard-core", "disableAllHooks": "pegboard-hooks", "eager": "pegboard-core",
-    "edit": "pegboard-edit", "env": "pegboard-processes", "errorCascade": "pegboard-core", "excludedTools":
-    "pegboard-core", "grep": "pegboard-grep", "hooks": "pegboard-hooks", "idleTimeouts": "pegboard-core",
-    "maxToolConcurrency": "pegboard-core", "maxTurns": "pegboard-session", "model": "pegboard-session", "models":
-    "pegboard-session", "only": "pegboard-core", "permissions": "pegboard-rules", "prefer": "pegboard-core", "prices":
-    "pegboard-session", "provider": "pegboard-session", "read": "pegboard-read", "resultBudgetChars": "pegboard-core",
-    "resultRetentionDays": "pegboard-core", "retries": "pegboard-session", "safeMode": "pegboard-core", "sandbox":
-    "pegboard-sandbox", "search": "pegboard-ignore", "sessionRetentionDays": "pegboard-session", "strict":
+    "pegboard-session", "deferral": "pegboard-core", "disable": "pegboard-core", "disableAllHooks": "pegboard-hooks",
+    "eager": "pegboard-core", "edit": "pegboard-edit", "env": "pegboard-processes", "errorCascade": "pegboard-core",
+    "excludedTools": "pegboard-core", "grep": "pegboard-grep", "hooks": "pegboard-hooks", "idleTimeouts":
+    "pegboard-core", "maxToolConcurrency": "pegboard-core", "maxTurns": "pegboard-session", "model": "pegboard-session",
+    "models": "pegboard-session", "only": "pegboard-core", "permissions": "pegboard-rules", "prefer": "pegboard-core",
+    "prices": "pegboard-session", "provider": "pegboard-session", "read": "pegboard-read", "resultBudgetChars":
+    "pegboard-core", "resultRetentionDays": "pegboard-core", "retries": "pegboard-session", "safeMode": "pegboard-core",
+    "sandbox": "pegboard-sandbox", "search": "pegboard-ignore", "sessionRetentionDays": "pegboard-session", "strict":
     "pegboard-core", "timeouts": "pegboard-core", "tokenBudget": "pegboard-session", "webfetch": "pegboard-webfetch",
     "write": "pegboard-write",
 }

@@ -23,6 +23,8 @@ class BoundTool:
     tool: Tool[Any, Any]
     owner: str
     execute: Callable[[Any, Context], Awaitable[Any]]
+    deferred: bool = False
+    """Whether the model does not see the tool before it is fetched."""
 
 
 class ToolHost(Protocol):

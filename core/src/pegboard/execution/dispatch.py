@@ -19,6 +19,7 @@ from pegboard.errors import CODES, ToolError
 from pegboard.execution import stdout_capture
 from pegboard.execution.call_run import CallRun, ToolHost
 from pegboard.execution.content import fitting, serialize
+from pegboard.execution.deferred_calls import with_schema
 from pegboard.execution.hooks import BoundHook, BoundHooks, maybe_await
 from pegboard.execution.permission import failed_guard, hold_to_approval, permit, refuse_invalid, said_by
 from pegboard.execution.threads import in_thread
@@ -86,7 +87,7 @@ async def dispatch(run: CallRun, host: ToolHost) -> Result:
                 metadata=output.metadata,
             )
     except ToolError as error:
-        result = _failed(run, error)
+        result = _failed(run, with_schema(run, error))
     except (BrokenExecutor, BrokenWorkerProcess) as error:  # somebody ended the process that ran the tool
         log.warning("the worker that ran %s has died: %s", call.name, error)
         result = _failed(run, ToolError(f"The worker that ran {call.name} has died.", code="lost"))

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     Stamp = tuple[str, int, int, int]
 
-FORMAT = 6
+FORMAT = 7
 HOME = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 DESCRIBERS = [
     os.path.join(HOME, *name.split("/"))

@@ -11,7 +11,6 @@ from pegboard_session.model_rows import fault_of
 from pegboard_session.model_table import rows_of
 from pegboard_session.prices import Price
 
-
 PRICE = {"input": 1, "output": 2, "cacheRead": 0.1, "cacheWrite": 1.25}
 
 

@@ -122,5 +122,5 @@ class Exchange:
         """The next turn begins where this one ended."""
         session, before = self._session, self._session.ctx
         if (ctx.cwd, ctx.mode, ctx.loaded_tools) != (before.cwd, before.mode, before.loaded_tools):
-            session.write("change", cwd=str(ctx.cwd), mode=ctx.mode, loaded_tools=sorted(ctx.loaded_tools))
+            session.write("change", cwd=str(ctx.cwd), mode=ctx.mode, loaded_tools=list(ctx.loaded_tools))
         session.ctx = ctx

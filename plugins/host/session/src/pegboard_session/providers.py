@@ -20,7 +20,8 @@ Message: TypeAlias = Mapping[str, Any]
 | `text` | `text`, and what `TextEnd.extra` added | both |
 | `image`, `document` | `source`: `{"type": "base64", "media_type": …, "data": …}`; `title` | user |
 | `tool_use` | `id`, `name`, `input`, and what `ToolCall.extra` added | assistant |
-| `tool_result` | `tool_use_id`, `content` (text, image and document blocks; may be absent), `is_error` | user |
+| `tool_result` | `tool_use_id`, `content` (text, image and document blocks; may be absent), `is_error`, `fetched` \
+(names of tools that it made available; the first text has their definitions; leave it out of what you send) | user |
 | any other | an `OpaqueBlock` of this very provider, as it was | assistant |
 """
 
@@ -48,6 +49,9 @@ class Request:
     options: Mapping[str, Any] = field(default_factory=dict)
     """Further options under the service's own names, such as `temperature`; pass on what you do not know."""
     cache: CachePoints = CachePoints()
+    fetched: Sequence[str] = ()
+    """Tools at the end of `tools` that the model has fetched. A service that can load tools later may do so here:
+    the `tool_result` that brought a tool names it under `fetched`."""
 
 
 @dataclass(frozen=True, slots=True)

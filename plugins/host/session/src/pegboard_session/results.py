@@ -19,6 +19,8 @@ def tool_result(result: Result) -> dict[str, Any]:
         made["content"] = content
     if result.is_error:
         made["is_error"] = True
+    elif result.change and result.change.loaded_tools:
+        made["fetched"] = list(result.change.loaded_tools)
     return made
 
 
