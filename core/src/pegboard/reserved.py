@@ -12,8 +12,8 @@ DISTRIBUTIONS: frozenset[str] = frozenset([
     "pegboard-agent", "pegboard-anthropic", "pegboard-authors", "pegboard-bash", "pegboard-classifier", "pegboard-cli",
     "pegboard-confine", "pegboard-core", "pegboard-edit", "pegboard-files", "pegboard-glob", "pegboard-grep",
     "pegboard-hooks", "pegboard-hosts", "pegboard-ignore", "pegboard-media", "pegboard-processes", "pegboard-read",
-    "pegboard-rules", "pegboard-sandbox", "pegboard-session", "pegboard-tasks", "pegboard-testing", "pegboard-trust",
-    "pegboard-webfetch", "pegboard-write",
+    "pegboard-rules", "pegboard-sandbox", "pegboard-session", "pegboard-tasks", "pegboard-testing",
+    "pegboard-toolsearch", "pegboard-trust", "pegboard-webfetch", "pegboard-write",
 ])
 """Every distribution of the workspace."""
 
@@ -22,8 +22,8 @@ PLUGINS: frozenset[tuple[str, str]] = frozenset([
     ("pegboard-classifier", "policy.classifier"), ("pegboard-edit", "files.edit"), ("pegboard-files", "support.files"),
     ("pegboard-glob", "search.glob"), ("pegboard-grep", "search.grep"), ("pegboard-hooks", "policy.hooks"),
     ("pegboard-processes", "support.processes"), ("pegboard-read", "files.read"), ("pegboard-rules", "policy.rules"),
-    ("pegboard-sandbox", "policy.sandbox"), ("pegboard-tasks", "tasks.background"), ("pegboard-webfetch", "web.fetch"),
-    ("pegboard-write", "files.write"),
+    ("pegboard-sandbox", "policy.sandbox"), ("pegboard-tasks", "tasks.background"), ("pegboard-toolsearch",
+    "discovery.toolsearch"), ("pegboard-webfetch", "web.fetch"), ("pegboard-write", "files.write"),
 ])
 """Every plugin: its distribution and its entry point."""
 
@@ -31,8 +31,8 @@ OWNERS: dict[str, tuple[str, str]] = {
     "Agent": ("pegboard-agent", "agents.agent"), "Bash": ("pegboard-bash", "shell.bash"), "Edit": ("pegboard-edit",
     "files.edit"), "Glob": ("pegboard-glob", "search.glob"), "Grep": ("pegboard-grep", "search.grep"), "Read":
     ("pegboard-read", "files.read"), "TaskOutput": ("pegboard-tasks", "tasks.background"), "TaskStop":
-    ("pegboard-tasks", "tasks.background"), "WebFetch": ("pegboard-webfetch", "web.fetch"), "Write": ("pegboard-write",
-    "files.write"),
+    ("pegboard-tasks", "tasks.background"), "ToolSearch": ("pegboard-toolsearch", "discovery.toolsearch"), "WebFetch":
+    ("pegboard-webfetch", "web.fetch"), "Write": ("pegboard-write", "files.write"),
 }
 """Who brings each tool."""
 
@@ -43,10 +43,10 @@ ALIASES: dict[str, str] = {
 
 HOOKS: dict[str, str] = {
     "add_reminders": "pegboard-session", "after_compact": "pegboard-session", "before_compact": "pegboard-session",
-    "before_stop": "pegboard-session", "end_session": "pegboard-session", "find_agents": "pegboard-session",
-    "register_agents": "pegboard-session", "register_models": "pegboard-session", "register_providers":
-    "pegboard-session", "register_session_services": "pegboard-session", "start_session": "pegboard-session",
-    "submit_prompt": "pegboard-session",
+    "before_stop": "pegboard-session", "embed_texts": "pegboard-toolsearch", "end_session": "pegboard-session",
+    "find_agents": "pegboard-session", "register_agents": "pegboard-session", "register_models": "pegboard-session",
+    "register_providers": "pegboard-session", "register_session_services": "pegboard-session", "start_session":
+    "pegboard-session", "submit_prompt": "pegboard-session",
 }
 """Who specifies each hook that is not the core's."""
 

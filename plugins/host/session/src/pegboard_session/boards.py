@@ -69,7 +69,7 @@ class SessionBoard:
         require: Callable[[str], None] | None = None,
         is_deferred: Callable[[str], bool] | None = None,
     ) -> None:
-        """`require` raises a `ToolError` for a tool that the model does not get; `is_deferred` tells what it fetches."""
+        """`require` raises a `ToolError` for a tool that the model does not get."""
         self._board, self.scoped = board, ScopedHooks(board.hooks, {"session": session_id})
         self._require, self._is_deferred = require, is_deferred
         self.hooks: BoundHooks = self.scoped
