@@ -14,8 +14,8 @@ from pegboard.context import Context, Services
 from pegboard_files.encodings import charset_of
 from pegboard_files.service import LocalFiles, file_digest
 from pegboard_read import Read, ReadInput
-from pegboard_read.numbering import numbered
-from pegboard_read.pages import Wanted, page_of
+from pegboard_read.line_numbers import numbered
+from pegboard_read.pages import LineRange, page_of
 
 LINES = 2_000
 REPEATS = 50
@@ -82,7 +82,7 @@ def main() -> None:
             """What Read does between opening and wording, without the digest and the state of the file."""
             with path.open("rb", buffering=0) as file:
                 data = file.read()
-            page = page_of(data, charset_of(data), Wanted(None, None, 25_000))
+            page = page_of(data, charset_of(data), LineRange(None, None, 25_000))
             return numbered(page.lines, page.start)
 
         cases = {

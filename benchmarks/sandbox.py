@@ -23,7 +23,7 @@ from harness import options, report
 from pegboard import Context, ProcessSpec
 from pegboard_processes.service import LocalProcesses
 from pegboard.settings.layers import Layer, Settings
-from pegboard_sandbox import bubblewrap, wrapping
+from pegboard_sandbox import bubblewrap, hooks
 
 GOAL_MS = 3.0
 PLAIN, SAME = "bubblewrap by hand", "bubblewrap by hand, with all our mounts"
@@ -47,9 +47,9 @@ async def measure(rounds: int, folder: Path, program: str) -> dict[str, list[flo
     spec = ProcessSpec(("true",), folder, env=dict(os.environ), writable=(folder,), keep_output=False)
 
     async def wrap(spec: ProcessSpec) -> ProcessSpec:
-        return wrapping.wrap_process(spec, ctx) or spec
+        return hooks.wrap_process(spec, ctx) or spec
 
-    first = wrapping.wrap_process(spec, ctx)
+    first = hooks.wrap_process(spec, ctx)
     assert first is not None
     plain, boxed = LocalProcesses(), LocalProcesses(wrap=wrap)
     manual = ProcessSpec(by_hand(program, folder), folder, keep_output=False)
@@ -73,7 +73,7 @@ async def measure(rounds: int, folder: Path, program: str) -> dict[str, list[flo
             if number >= 3:  # The first rounds warm caches.
                 rows[name].append(time.perf_counter() - began)
         began = time.perf_counter()
-        planned = wrapping.wrap_process(spec, ctx)
+        planned = hooks.wrap_process(spec, ctx)
         rows[PLAN].append(time.perf_counter() - began)
         if planned and planned.on_end:
             planned.on_end()
@@ -99,7 +99,7 @@ def main() -> None:
         folder = Path(made, "project").resolve()
         folder.mkdir()
         rows = anyio.run(measure, chosen.rounds, folder, str(program))
-        wrapping.tidy()
+        hooks.tidy()
     report("Starting true", rows, PLAIN, as_json=chosen.json)
     for ours in (OURS, AFRESH):
         for reference in (PLAIN, SAME):

@@ -4,6 +4,7 @@ The third `Read` of a session is counted, so that everything is imported and bou
 `threading.setprofile` for the worker thread, see each Python function of Pegboard that is entered from the first event
 of the model's stream until the `tool_result` is in the conversation. Functions of the standard library, pydantic and
 anyio are not ours, and what dataclasses generate has no file. A coroutine that waits is entered again: that counts.
+What the tool calls while it runs, such as the file service, counts as the tool's.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import sys
 import tempfile
 import threading
 from collections import Counter
+from collections.abc import AsyncGenerator
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -21,11 +23,20 @@ from typing import Any
 import anyio
 
 from pegboard import Board
-from pegboard_session.loop import Session
-from pegboard_session.replay import ReplayProvider
+from pegboard_session import ProviderEvent, ReplayProvider, Request, Session
 
 HERE = Path(__file__).resolve().parents[1]
-GROUPS = {"core": "core/src/", "session": "plugins/host/session/", "tool": "plugins/files/read/"}
+TOOL = "plugins/files/read/"
+GROUPS = {"core": "core/src/", "session": "plugins/host/session/", "policy": "plugins/policy/"}
+
+
+def is_in_tool(frame: FrameType | None) -> bool:
+    """Whether the tool called this: what it asks of services and settings is its own affair."""
+    while frame:
+        if frame.f_code.co_filename.startswith(f"{HERE}/{TOOL}"):
+            return True
+        frame = frame.f_back
+    return False
 
 
 class Walk:
@@ -33,8 +44,8 @@ class Walk:
 
     def __init__(self) -> None:
         self.is_on = False
-        self.files: Counter[str] = Counter()
-        self.functions: Counter[str] = Counter()
+        self.files: Counter[tuple[str, str]] = Counter()
+        self.functions: Counter[tuple[str, str, str]] = Counter()
 
     def __call__(self, frame: FrameType, event: str, _: Any) -> None:
         if event != "call" or not self.is_on:
@@ -42,8 +53,27 @@ class Walk:
         name = frame.f_code.co_filename
         if name.startswith((f"{HERE}/core/src/", f"{HERE}/plugins/")):
             short = name.removeprefix(f"{HERE}/")
-            self.files[short] += 1
-            self.functions[f"{short}:{frame.f_code.co_qualname}"] += 1
+            group = "tool" if is_in_tool(frame) else group_of(short)
+            self.files[group, short] += 1
+            self.functions[group, short, frame.f_code.co_qualname] += 1
+
+
+class CountedProvider(ReplayProvider):
+    """Begins to count when the first event of the third answer arrives."""
+
+    def __init__(self, script: list[dict[str, Any]], name: str, counted: Walk) -> None:
+        super().__init__(script, name)
+        self._counted, self._answers = counted, 0
+
+    async def stream(self, request: Request) -> AsyncGenerator[ProviderEvent, None]:
+        """The events of one answer."""
+        self._answers += 1
+        events = [event async for event in super().stream(request)]
+        if self._answers == 3:
+            await anyio.sleep(1)  # What a session does in the background when it starts is no part of the call.
+            self._counted.is_on = True
+        for event in events:
+            yield event
 
 
 def script() -> list[dict[str, Any]]:
@@ -59,28 +89,23 @@ async def walk(folder: Path) -> Walk:
     counted = Walk()
     threading.setprofile(counted)
     sys.setprofile(counted)
-    async with Session(board, ReplayProvider(script(), "the walk"), model="scripted") as session:
-        answer, turns = session._answer, 0
+    provider = CountedProvider(script(), "the walk", counted)
+    async with Session(board, provider, model="scripted") as session:
+        append = session.conversation.append
 
-        async def read(*given: Any) -> None:
-            nonlocal turns
-            turns += 1
-            if turns == 3:
-                await anyio.sleep(1)  # What a session does in the background when it starts is no part of the call.
-                counted.is_on = True
-            await type(session)._read(session, *given)
+        def appended(role: str, content: Any) -> None:
+            append(role, content)
+            if role == "user":
+                counted.is_on = False
 
-        def answered(results: Any) -> None:
-            answer(results)
-            counted.is_on = False
-
-        session._read, session._answer = read, answered  # type: ignore[method-assign, assignment]
+        session.conversation.append = appended  # type: ignore[method-assign]
         await session.run("Read them.")
     sys.setprofile(None)
     return counted
 
 
-def group(file: str) -> str:
+def group_of(file: str) -> str:
+    """Whose a file is: the core's, the session's, a policy's, or the library's that it belongs to."""
     for name, prefix in GROUPS.items():
         if file.startswith(prefix):
             return name
@@ -94,20 +119,24 @@ def main() -> None:
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         counted = anyio.run(walk, Path(folder).resolve())
-    own = {file for file in counted.files if group(file) == "tool"}
-    rows = [{"file": file, "group": group(file), "calls": calls} for file, calls in sorted(counted.files.items())]
-    ours = len(counted.files) - len(own)
-    total = {"files": len(counted.files), "besides_the_tool": ours, "calls": counted.files.total()}
+    rows = [
+        {"file": file, "group": group, "calls": calls, "lines": len((HERE / file).read_text().splitlines())}
+        for (group, file), calls in sorted(counted.files.items())
+    ]
+    besides = Counter(group for group, _ in counted.files if group != "tool")
+    total = {"files": len({file for _, file in counted.files}), "besides_the_tool": besides.total()}
+    total["calls"] = counted.files.total()
     if given.json:
-        print(json.dumps({**total, "rows": rows}))
+        print(json.dumps({**total, "groups": besides, "rows": rows}))
         return
     for row in rows:
-        print(f"{row['calls']:>5}  {row['group']:<10} {row['file']}")
-        if given.functions:
-            for name, calls in sorted(counted.functions.items()):
-                if name.startswith(f"{row['file']}:"):
-                    print(f"{'':<18}{calls:>4}  {name.rpartition(':')[2]}")
-    print(f"{total['files']} files, {ours} besides the tool's own, {total['calls']} function calls")
+        print(f"{row['calls']:>5}  {row['group']:<10} {row['file']} ({row['lines']} lines)")
+        for (group, file, function), calls in sorted(counted.functions.items()) if given.functions else ():
+            if (group, file) == (row["group"], row["file"]):
+                print(f"{'':<18}{calls:>4}  {function}")
+    groups = ", ".join(f"{count} {group}" for group, count in besides.items())
+    print(f"{total['files']} files, {total['besides_the_tool']} besides the tool: {groups}")
+    print(f"{total['calls']} function calls")
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ from pegboard.plugins import index
 from pegboard.plugins.builtin import normalise
 from pegboard.plugins.declarations import FILE, read_declaration
 from pegboard.plugins.discovery import discover
-from pegboard.plugins.hook_declarations import read_hooks
+from pegboard.plugins.hook_checks import read_hooks
 from pegboard.plugins.scan import scan
 
 WORKSPACE = Path(__file__).parent.parent

@@ -3,8 +3,10 @@
 import anyio
 import pytest
 
-from pegboard import Context, Deny, tool
+from pegboard import Context, Deny, Mode, tool
+from pegboard.permission import Modes
 from pegboard.settings import Settings
+from pegboard_agent.limits import narrower_mode
 from pegboard_anthropic import AnthropicProvider
 from pegboard_cli.showing import lines_of
 from pegboard_rules.modes import ALL
@@ -228,7 +230,7 @@ async def test_explore_changes_nothing_even_in_bypass(tmp_path, watching):
     ],
 )
 def test_a_child_never_has_a_wider_mode(parent, wanted, mode):
-    assert ALL.narrower(parent, wanted, Settings()) == mode
+    assert narrower_mode(ALL, parent, wanted, Settings()) == mode
 
 
 async def test_failures_are_independent(tmp_path, watching):
@@ -261,3 +263,17 @@ async def test_no_more_agents_than_the_limit(tmp_path, watching):
     results = results_of(session)
     assert sum("The limit of running agents (2) is reached" in result for result in results) == 1
     assert any("Wait until one of them finishes" in result for result in results)
+
+
+@pytest.mark.parametrize(
+    ("parent", "wanted", "mode"),
+    [
+        ("default", "night", "default"),
+        ("night", "default", "default"),
+        ("night", "dontAsk", "dontAsk"),
+        ("night", "x", "night"),
+    ],
+)
+def test_a_child_never_has_a_wider_mode_of_a_plugin(parent, wanted, mode):
+    modes = Modes([Mode("night", width=1)])
+    assert narrower_mode(modes, parent, wanted, Settings()) == mode

@@ -16,8 +16,8 @@ from typing import Any
 import pluggy
 import pytest
 
-from pegboard_authors.choosing import choose
-from pegboard_authors.ending import UsageError
+from pegboard_authors.bundle_contents import choose
+from pegboard_authors.exit_codes import UsageError
 from pegboard_authors.wheels import wheel_of
 
 from .sse import SseServer, message, text
@@ -337,13 +337,15 @@ def test_an_output_that_cannot_be_written_is_refused(case: str, tmp_path: Path) 
 def test_a_date_that_no_zip_file_can_hold_is_refused(date: str, tmp_path: Path) -> None:
     done = build(tmp_path / "out.pyz", "--families", "search", SOURCE_DATE_EPOCH=date)
     assert done.returncode == 2
-    assert f"SOURCE_DATE_EPOCH must be seconds since 1970, before the year 2108; it is {date!r}." in done.stderr
+    assert (
+        f"SOURCE_DATE_EPOCH must be a number of seconds since 1970, before the year 2108, but it is {date!r}."
+    ) in done.stderr
 
 
 @pytest.mark.parametrize(
     ("missing", "reason"),
     [
-        ("shiv", "shiv is not installed, and it makes the file. Install it: pip install shiv."),
+        ("shiv", "shiv, which writes the file, is not installed. Install it with pip install shiv."),
         ("hatchling", "Backend 'hatchling.build' is not available. Install its build requirements."),
     ],
 )

@@ -29,14 +29,14 @@ WRONG = {
     "prompt": (wrong_tools.NoPrompt, "The prompt is 'Do it.'."),
     "schema": (wrong_tools.LyingSchema(), "inputs made from the schema is taken"),
     "stable-definition": (wrong_tools.Unstable(), "The definition differs between processes."),
-    "unknown-key": (wrong_tools.IgnoresKeys, "An unknown key is ignored in silence."),
+    "unknown-key": (wrong_tools.IgnoresKeys, "An unknown key is ignored silently."),
     "wrong-type": (wrong_tools.TakesAnything, "is taken, although the schema says"),
     "null": (wrong_tools.TakesNull, "The schema requires who, but null is taken."),
     "secrets": (wrong_tools.ShowsSecrets, "repr(args) shows password."),
     "facts": (wrong_tools.CrashingFacts, "facts fails for"),
     "answers": (wrong_tools.Crashes, "ends in a bug"),
     "output": (wrong_tools.WrongOutput(), "The tool returned dict where WrongOutput promises Pair."),
-    "size": (wrong_tools.Endless, "gives 1000000 characters. That is beyond 200000"),
+    "size": (wrong_tools.Endless, "gives 1000000 characters. That is more than 200000"),
     "input-kept": (wrong_tools.ChangesInput, "The call changes its own arguments"),
     "read-only": (wrong_tools.SecretlyWrites, "is declared read-only, but it changed left-behind.txt."),
     "declared-writes": (wrong_tools.WritesElsewhere, "changed other.txt, which is not among the writes"),
@@ -74,9 +74,9 @@ def test_one_fault_is_reported_as_one_broken_promise(promise: str) -> None:
 
 VARIANTS = {
     "facts that act": (wrong_tools.ActsTooEarly, "facts", "facts changed seen.txt."),
-    "facts for no input": (wrong_tools.SaysNothing, "facts", "facts refuses every input; the first with: I would"),
+    "facts for no input": (wrong_tools.SaysNothing, "facts", "facts refuses every input. The first error: I would"),
     "a state that stays": (wrong_tools.RemembersTheCrowd, "concurrency", "gives 'at most 2 at once' beside others"),
-    "files mixed up": (wrong_tools.MixesFiles, "concurrency", ".txt otherwise than one after another."),
+    "files mixed up": (wrong_tools.MixesFiles, "concurrency", ".txt different from calls one after another."),
 }
 
 
@@ -181,7 +181,9 @@ def test_pytest_takes_the_project_under_test_from_its_pyproject(pytester: pytest
 def test_pytest_says_which_distribution_is_missing(pytester: pytest.Pytester) -> None:
     done = pytester.runpytest_subprocess("--pegboard-contract=acme-nothing")
     assert done.ret == pytest.ExitCode.USAGE_ERROR
-    done.stderr.fnmatch_lines(["*acme-nothing is not installed or brings no plugin. Install it: pip install -e .*"])
+    done.stderr.fnmatch_lines(
+        ["*acme-nothing is not installed or contains no plugin. Install it with pip install -e .*"]
+    )
 
 
 Install = Callable[[str], None]
@@ -329,7 +331,7 @@ def test_bytes_and_pictures_are_recorded_and_replayed(pytester: pytest.Pytester,
 
 
 def test_a_class_instead_of_a_tool_is_refused_with_what_to_write() -> None:
-    with pytest.raises(TypeError, match=r"about a tool, not about <class .*HoldsSecret'>. Give an instance: HoldsSec"):
+    with pytest.raises(TypeError, match=r"about a tool, not about <class .*HoldsSecret'>. Pass an instance: HoldsSec"):
         assert_contract(wrong_tools.HoldsSecret)  # type: ignore[arg-type]
 
 
@@ -339,7 +341,9 @@ def test_a_call_that_is_not_on_the_tape_fails_its_test(pytester: pytest.Pytester
     pytester.makepyfile(test_taped=textwrap.dedent(TAPED).replace("a.txt", "other.txt"))
     done = pytester.runpytest_subprocess("--pegboard-replay=tape.jsonl")
     done.assert_outcomes(passed=2, errors=1)
-    done.stdout.fnmatch_lines(['*tape.jsonl has no call of Read with {"file_path": "other.txt"} left for this test.*'])
+    done.stdout.fnmatch_lines(
+        ['*tape.jsonl has no call of Read with {"file_path": "other.txt"} left in the recording for this test.*']
+    )
 
 
 def test_a_tape_that_is_not_there_is_a_usage_error(pytester: pytest.Pytester) -> None:

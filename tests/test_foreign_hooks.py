@@ -167,7 +167,7 @@ def test_a_hook_of_ours_whose_distribution_is_absent_is_not_bound_and_that_is_sa
 
     assert (row["state"], row["hooks"]) == ("active", ["register_tools"])
     assert row["reason"] == (
-        "Its hook start_session is never called: pegboard-session, which specifies it, is not installed."
+        "Its hook start_session is never called: pegboard-session, which defines it, is not installed."
     )
     assert environment.call("Hello", who="you") == "Greet somebody. you"
 

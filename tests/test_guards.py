@@ -242,4 +242,4 @@ def test_guards_come_along_and_the_build_says_what_it_left_out(tmp_path: Path) -
     assert "policy.hooks" in done.stdout
     assert "Left out" not in done.stdout
     done = build(tmp_path / "some", *words, "--without", "policy.hooks")
-    assert "Left out although they are installed: policy.hooks." in done.stdout
+    assert "Installed but left out: policy.hooks." in done.stdout

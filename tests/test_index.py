@@ -6,6 +6,7 @@ import marshal
 import os
 import subprocess
 import sys
+import time
 import zlib
 from collections.abc import Callable
 from pathlib import Path
@@ -233,6 +234,8 @@ def test_an_install_is_seen_where_all_dates_are_levelled(bare: Environment) -> N
 
 def test_an_index_is_not_kept_while_what_it_rests_on_is_younger_than_the_clock_can_tell(bare: Environment) -> None:
     bare.plugin("acme-hello", tool_source())
+    later = time.time() + 60  # As if the next command came at once, on a machine of any speed.
+    os.utime(bare.site, (later, later))
     bare.prompts()
 
     assert bare.indexes() == []

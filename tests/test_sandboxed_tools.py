@@ -9,7 +9,7 @@ import anyio
 import pytest
 
 from pegboard import Allow, Call, Context, ProcessSpec, hookimpl
-from pegboard_sandbox import bubblewrap, wrapping
+from pegboard_sandbox import bubblewrap, hooks
 from pegboard_session import ReplayProvider, Session
 
 from .agents import Watching, agent, make_board, of, play, results_of, said_by, text, turn, use
@@ -26,7 +26,7 @@ def _at_home(monkeypatch, tmp_path):
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.delenv("XDG_STATE_HOME", raising=False)
     monkeypatch.setenv("ACME_API_KEY", "sk-host-0123456789abcdef0123456789")
-    monkeypatch.setattr(wrapping, "LEDGERS", {})
+    monkeypatch.setattr(hooks, "LEDGERS", {})
     for name in ("AUTHOR", "COMMITTER"):
         monkeypatch.setenv(f"GIT_{name}_NAME", "Test")
         monkeypatch.setenv(f"GIT_{name}_EMAIL", "test@example.com")
@@ -178,7 +178,7 @@ async def test_the_temporary_folder_lives_as_long_as_a_task_in_the_background(pr
             await background.wait(task.id)
         assert Path(task.output).read_text() == "kept\n"
     (project / "go").unlink()
-    wrapping.tidy()
+    hooks.tidy()
     assert sorted(path.name for path in project.iterdir()) == ["other"]
 
 

@@ -157,7 +157,7 @@ def test_only_word_count_counts_words(tmp_path: Path) -> None:
 def test_options_about_tools_are_refused_for_other_kinds(tmp_path: Path) -> None:
     done = new(tmp_path, "Keep", "--kind", "policy", "--mutating")
     assert (done.returncode, tree(tmp_path)) == (2, {})
-    assert done.stderr == "pegboard new: --mutating is about a tool, not about a policy. Leave it out.\n"
+    assert done.stderr == "pegboard new: --mutating is an option for tools, not for a policy. Leave it out.\n"
 
 
 def test_a_new_tool_is_fully_typed(tmp_path: Path) -> None:

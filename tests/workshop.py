@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from pegboard_authors.choosing import closure
+from pegboard_authors.bundle_contents import closure
 from pegboard_authors.wheels import wheel_of
 
 from .venvs import run, uv

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 from pegboard.plugins.features import Features
@@ -93,23 +91,6 @@ def test_switching_off_all_guards_at_once_is_refused_aloud() -> None:
     (refusal,) = Features(settings(user={"disable": ["policy"]})).refusals([SANDBOX])
 
     assert str(refusal) == "user.json: The family policy cannot be switched off as a whole. Name its plugins."
-
-
-@pytest.mark.parametrize(
-    ("layer", "off"),
-    [
-        ({"disable": ["files"]}, True),
-        ({"disable": ["files.read"]}, False),
-        ({"only": ["search"]}, True),
-        ({"only": ["files"]}, False),
-        ({"only": ["files.read"]}, False),
-        ({"only": ["pegboard-read"]}, False),
-        ({"only": ["Read"]}, False),
-        ({"only": []}, True),
-    ],
-)
-def test_a_family_is_off_only_where_nothing_of_it_can_be_on(layer: dict[str, Any], off: bool) -> None:
-    assert (Features(settings(user=layer)).family_off("files") is not None) == off
 
 
 def test_words_that_name_nothing_are_reported_once_for_each_place() -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from pydantic import BaseModel, Field
 
-from pegboard.json_values import json_text, jsonable
+from pegboard.content import json_text, jsonable
 
 
 class Model(BaseModel):

@@ -130,14 +130,6 @@ def test_a_plugin_brings_a_mode_but_replaces_none_of_the_core():
     assert dispatch(board(), "Change", "night").decision.word == "deny"
 
 
-def test_a_sub_agent_gets_no_wider_mode_than_its_parent():
-    modes = board(Night()).hooks.modes
-    assert modes.narrower("default", "night", Settings()) == "default"
-    assert modes.narrower("night", "default", Settings()) == "default"
-    assert modes.narrower("night", "dontAsk", Settings()) == "dontAsk"
-    assert modes.narrower("night", "nowhere", Settings()) == "night"
-
-
 class Keeper:
     def __init__(self, fails=False):
         self.kept, self.fails = [], fails

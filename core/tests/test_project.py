@@ -21,11 +21,10 @@ ROOT = CORE.parent.parent.parent
 ORDER = [
     ("errors", "wording", "paths", "records", "reserved"),
     ("calls",),
-    ("wire",),
+    ("content",),
     ("settings",),
-    ("services",),
     ("context",),
-    ("sentences", "inputs", "schemas", "json_values"),
+    ("sentences", "inputs", "schemas"),
     ("contract",),
     ("function_tool",),
     ("extensions",),
@@ -109,7 +108,7 @@ PUBLIC = {
         ALIASES AbandonedThreads Absent BY_FULL_NAME BoundHooks BoundTool CODES CommandRecord Discovery Entry
         Explanation FAMILIES Features GUARDS HOOKS Implementation Limits Loaded OWNERS PluginRecord Pool RESERVED
         ResultsStore STOP ScanRecord ToolRecord assemble discover dispatch_nested edited explain fitting guard_problems
-        index_file is_builtin is_own is_here keep_stdout_clean load_index load_plugin maybe_await normalise owner_of
+        index_file is_builtin is_own is_here load_index load_plugin maybe_await normalise owner_of
         plugin_roots run_calls runner text_size turn_options validate
         """,
     "pegboard.permission": """

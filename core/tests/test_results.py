@@ -14,8 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pegboard.calls import Document, Image, Result, Text
-from pegboard.execution.previews import TERMINAL_ESCAPE, Preview, after, before
-from pegboard.execution.results import ResultsStore, text_size
+from pegboard.execution.results import TERMINAL_ESCAPE, Preview, ResultsStore, after, before, text_size
 
 RED = "\x1b[31m"
 LINK = "\x1b]8;;https://example.org/a/long/address\x1b\\"

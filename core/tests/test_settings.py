@@ -1,4 +1,4 @@
-"""Settings: layers, origins, and nothing skipped in silence."""
+"""Settings: layers, origins, and nothing skipped silently."""
 
 import json
 

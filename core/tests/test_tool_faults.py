@@ -1,12 +1,9 @@
 """What a tool may do wrong, and what the model reads of it."""
 
-import sys
-import threading
-
 import pytest
 
 from pegboard import Board, Call, Context, Image, Input, ToolError, hookimpl, tool
-from pegboard.execution.content import checked
+from pegboard.content import checked
 from pegboard.settings.layers import Settings
 
 
@@ -62,25 +59,6 @@ async def test_a_tool_error_and_a_crash_are_told_apart(make, caplog):
     assert "failed because of a bug in application: ZeroDivisionError" in crash.text
     assert "secret detail" not in crash.text
     assert "secret detail" in caplog.text
-
-
-async def test_what_a_tool_prints_is_caught_and_noted(make, capsys):
-    from pegboard.execution.stdout_capture import keep_stdout_clean
-
-    @tool(read_only=True, open_world=False)
-    def Chatty(args: TextInput, ctx: Context) -> str:
-        """Print."""
-        print("hello from", threading.current_thread() is not threading.main_thread())
-        sys.stdout.writelines(["and", " again"])
-        return "value"
-
-    made = make(Chatty)
-    with keep_stdout_clean():
-        print("outside")
-        result = await made.dispatch(Call("1", "Chatty"))
-    assert result.notes == ("printed: hello from True\nand again",)
-    assert result.text == "value"
-    assert capsys.readouterr().out == "outside\n"
 
 
 async def test_a_tool_that_changes_its_input_changes_nobody_elses(make):

@@ -22,7 +22,7 @@ def problems():
     if not re.fullmatch(r"[A-Za-z][A-Za-z0-9]{1,63}", TOOL):
         yield f"{TOOL!r} is no name for a {KIND}. Use words of letters and digits, such as Word Count."
     elif KIND == "tool" and TOOL in reserved():
-        yield f"{TOOL} is the name of one of Pegboard's own tools. Choose another."
+        yield f"{TOOL} is the name of one of Pegboard's own tools. Choose another name."
     if not is_importable(FILE):
         yield f"{FILE!r} is no name for a file of Python code. Choose another name for the {KIND}."
     if not re.fullmatch(r"[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?", DISTRIBUTION):

@@ -40,8 +40,10 @@ if TYPE_CHECKING:  # Packed: one name in each line is three pages.
         JSON as JSON, Allow as Allow, Ask as Ask, Block as Block, Call as Call, Decision as Decision, Deny as Deny,
         Document as Document, Image as Image, Result as Result, Text as Text, strictest as strictest,
     )
+    from pegboard.content import content_block as content_block, jsonable as jsonable, tool_result as tool_result
     from pegboard.context import (
-        Agent as Agent, Change as Change, Context as Context, Progress as Progress, Services as Services,
+        Agent as Agent, Change as Change, Context as Context, Model as Model, ProcessSpec as ProcessSpec,
+        Progress as Progress, Services as Services,
     )
     from pegboard.contract import API as API, Facts as Facts, Output as Output, Part as Part, Tool as Tool
     from pegboard.errors import (
@@ -49,7 +51,7 @@ if TYPE_CHECKING:  # Packed: one name in each line is three pages.
         PolicyError as PolicyError, ProviderError as ProviderError, SettingsError as SettingsError,
         ToolError as ToolError,
     )
-    from pegboard.execution.previews import TERMINAL_ESCAPE as TERMINAL_ESCAPE
+    from pegboard.execution.results import TERMINAL_ESCAPE as TERMINAL_ESCAPE
     from pegboard.execution.turn import Turn as Turn
     from pegboard.extensions import (
         After as After, Answer as Answer, Before as Before, Event as Event,
@@ -59,37 +61,32 @@ if TYPE_CHECKING:  # Packed: one name in each line is three pages.
     from pegboard.function_tool import tool as tool
     from pegboard.hookspecs import hookimpl as hookimpl
     from pegboard.inputs import Input as Input, canonical as canonical
-    from pegboard.json_values import jsonable as jsonable
     from pegboard.paths import ResolvedPath as ResolvedPath, resolve_path as resolve_path
     from pegboard.pool.catalog import ToolCatalog as ToolCatalog
     from pegboard.pool.entries import Entry as Entry, Pool as Pool
     from pegboard.pool.external import ExternalTool as ExternalTool
-    from pegboard.services import Model as Model, ProcessSpec as ProcessSpec
     from pegboard.settings.layers import Notice as Notice, Settings as Settings
-    from pegboard.wire import content_block as content_block, tool_result as tool_result
     # isort: on
     # fmt: on
 
 _NAMES = {
     "board": "Board",
     "calls": "Allow Ask Block Call Decision Deny Document Image JSON Result Text strictest",
-    "context": "Agent Change Context Progress Services",
+    "content": "content_block jsonable tool_result",
+    "context": "Agent Change Context Model ProcessSpec Progress Services",
     "contract": "API Facts Output Part Tool",
     "errors": "DefinitionError PegboardError PluginError PolicyError ProviderError SettingsError ToolError",
-    "execution.previews": "TERMINAL_ESCAPE",
+    "execution.results": "TERMINAL_ESCAPE",
     "execution.turn": "Turn",
     "extensions": "After Answer Before Event Fine Mode Profile Question ToolInfo ToolSource",
     "function_tool": "tool",
     "hookspecs": "hookimpl",
     "inputs": "Input canonical",
-    "json_values": "jsonable",
     "paths": "ResolvedPath resolve_path",
     "pool.catalog": "ToolCatalog",
     "pool.entries": "Entry Pool",
     "pool.external": "ExternalTool",
-    "services": "Model ProcessSpec",
     "settings.layers": "Notice Settings",
-    "wire": "content_block tool_result",
 }
 _HOME = {name: module for module, names in _NAMES.items() for name in names.split()}
 

@@ -17,15 +17,16 @@ from anyio import Lock, to_thread
 from anyio.lowlevel import current_token
 
 from pegboard.calls import JSON, Block, Call, Result
-from pegboard.context import Context, PathFilter, Services
+from pegboard.content import text_size
+from pegboard.context import Context, PathFilter, ProcessSpec, Services
 from pegboard.contract import Tool
 from pegboard.errors import PluginError, ToolError
-from pegboard.execution.call_run import BoundTool, CallRun
-from pegboard.execution.dispatch import dispatch, runner
+from pegboard.execution.dispatch import BoundTool, CallRun, dispatch
 from pegboard.execution.hooks import maybe_await
 from pegboard.execution.limits import limits_of, turn_options
 from pegboard.execution.nested import dispatch_nested
-from pegboard.execution.results import ResultsStore, text_size
+from pegboard.execution.results import ResultsStore
+from pegboard.execution.threads import runner
 from pegboard.execution.turn import run_calls
 from pegboard.extensions import Profile
 from pegboard.loaded_plugins import LoadedPlugins, application_tools
@@ -33,10 +34,8 @@ from pegboard.plugins import index
 from pegboard.plugins.features import Features
 from pegboard.pool.assembly import assemble
 from pegboard.pool.catalog import ToolCatalog
-from pegboard.pool.definitions import edited
-from pegboard.pool.entries import Entry, Pool
+from pegboard.pool.entries import Entry, Pool, edited
 from pegboard.pool.sources import Given, Sources, offered_sources
-from pegboard.services import ProcessSpec
 from pegboard.settings import Settings
 from pegboard.settings import load as load_settings
 from pegboard.wording import nearest
@@ -204,13 +203,10 @@ class Board:
         return lambda path: all(test(path) for test in tests)
 
     async def fit(self, tool: Tool[Any, Any], blocks: tuple[Block, ...], call: Call) -> tuple[Block, ...]:
-        """The content within the tool's limit; what is too long is saved whole and shown as a preview."""
-        limit = tool.max_result_chars
-        if limit is None or (size := text_size(blocks)) <= limit:
-            return blocks
-        if size < LARGE:
-            return self.results.fit(blocks, limit, tool.name, call.id)
-        return await to_thread.run_sync(self.results.fit, blocks, limit, tool.name, call.id)
+        """Content that is too long for the model: saved whole, and shown as a preview."""
+        if text_size(blocks) < LARGE:
+            return self.results.fit(blocks, tool.max_result_chars, tool.name, call.id)
+        return await to_thread.run_sync(self.results.fit, blocks, tool.max_result_chars, tool.name, call.id)
 
     def refresh(self) -> Pool:
         """Ask changed sources again and rebuild the pool if anything moved; a failing source keeps its last tools."""

@@ -13,9 +13,8 @@ from pegboard.errors import ToolError
 from pegboard.settings.layers import Settings
 
 if TYPE_CHECKING:
-    from pegboard.services import Model
     from pegboard_files import Files
-    from pegboard_processes import Background, Processes
+    from pegboard_processes import Background, Processes, Starter
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +43,49 @@ class Progress:
 
     message: str
     data: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessSpec:
+    """A process that is about to start, as `wrap_process` hooks see and change it."""
+
+    argv: tuple[str, ...]
+    cwd: Path
+    env: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """Variables on top of the host's scrubbed environment. Hooks see, and may change, the whole environment here."""
+    writable: tuple[Path, ...] = ()
+    """Folders the process may write to; a sandbox refuses the rest."""
+    network: bool = True
+    stdin: bytes | None = field(default=None, repr=False)
+    """What the process reads; None is an empty input."""
+    timeout: float | None = None
+    """Seconds until the whole tree is ended."""
+    max_output_bytes: int = 5_000_000_000
+    """A process that writes more is ended with all it started."""
+    keep_output: bool = True
+    """False when the callbacks are all that is wanted: no file is written."""
+    unsandboxed: bool = False
+    """Whether it asks to run outside of any sandbox; the sandbox decides."""
+    max_memory_bytes: int | None = None
+    """What the process and all it starts may use together; whoever asks for more is ended by the kernel."""
+    opens: tuple[Path, ...] = ()
+    """Protected folders that the tool itself has to change, such as the worktrees of git. No model chooses these."""
+    starter: Starter | None = field(default=None, repr=False)
+    """Who starts it, where the host does not do so itself. Hooks leave it alone."""
+    confined: bool = False
+    """Whether its starter holds it to reading, which is at least what a sandbox would hold it to."""
+    on_end: Callable[[], None] | None = field(default=None, repr=False)
+    """Called once, when the process has ended or could not be started: for what a hook has set up around it.
+
+    A hook that finds one here calls it from its own. It must not wait for anything."""
+
+
+class Model(Protocol):
+    """Small questions to a model, for tools that need one."""
+
+    async def complete(self, prompt: str, *, system: str = "", model: str | None = None, max_tokens: int = 1024) -> str:
+        """One answer to one prompt, as text."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,24 +180,13 @@ class Context:
             call_id,
         )
 
-    def permitted(self, decision: Decision, paths: Mapping[str, bool] | None) -> Context:
-        """The same context once the call is allowed, and with it these real paths."""
-        return Context(
-            self.cwd,
-            self.settings,
-            self.mode,
-            self.agent,
-            self.session_id,
-            self.roots,
-            self.loaded_tools,
-            self.services,
-            self.on_progress,
-            self.gate,
-            self.policy,
-            paths,
-            decision,
-            self.call_id,
-        )
+    def permit(self, decision: Decision, paths: Mapping[str, bool] | None) -> None:
+        """Note that the call is allowed, and with it these real paths.
+
+        Only the board does this, to the context that it has made for one call: a second copy would cost as much again.
+        """
+        object.__setattr__(self, "decision", decision)
+        object.__setattr__(self, "approved_paths", paths)
 
     def report(self, message: str, **data: Any) -> None:
         """Show a sign of life: it reaches the user's screen and resets the idle timer."""

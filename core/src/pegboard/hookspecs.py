@@ -17,11 +17,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, overload
 import pluggy
 
 from pegboard.calls import Block, Call, Decision, Result
-from pegboard.context import Context
+from pegboard.context import Context, ProcessSpec
 from pegboard.contract import Facts, Tool
 from pegboard.extensions import After, Answer, Before, Event, Mode, Profile, Question, ToolInfo, ToolSource
 from pegboard.inputs import Input
-from pegboard.services import ProcessSpec
 from pegboard.settings.layers import Notice, Settings
 
 if TYPE_CHECKING:

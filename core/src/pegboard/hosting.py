@@ -12,18 +12,16 @@ if TYPE_CHECKING:  # Packed: one name in each line is three pages.
     # isort: off
     from pegboard.plugins import index as _index
     from pegboard.errors import CODES as CODES
-    from pegboard.execution.call_run import BoundTool as BoundTool
-    from pegboard.execution.content import fitting as fitting
-    from pegboard.execution.dispatch import STOP as STOP, runner as runner
+    from pegboard.content import text_size as text_size
+    from pegboard.execution.dispatch import STOP as STOP, BoundTool as BoundTool
     from pegboard.execution.explain import Explanation as Explanation, explain as explain
     from pegboard.execution.hooks import (
-        BoundHooks as BoundHooks, Implementation as Implementation, maybe_await as maybe_await,
+        BoundHooks as BoundHooks, Implementation as Implementation, fitting as fitting, maybe_await as maybe_await,
     )
     from pegboard.execution.limits import Limits as Limits, turn_options as turn_options
     from pegboard.execution.nested import dispatch_nested as dispatch_nested
-    from pegboard.execution.results import ResultsStore as ResultsStore, text_size as text_size
-    from pegboard.execution.stdout_capture import keep_stdout_clean as keep_stdout_clean
-    from pegboard.execution.threads import AbandonedThreads as AbandonedThreads
+    from pegboard.execution.results import ResultsStore as ResultsStore
+    from pegboard.execution.threads import AbandonedThreads as AbandonedThreads, runner as runner
     from pegboard.execution.turn import run_calls as run_calls
     from pegboard.inputs import validate as validate
     from pegboard.plugins.builtin import (
@@ -37,8 +35,7 @@ if TYPE_CHECKING:  # Packed: one name in each line is three pages.
     from pegboard.plugins.loader import Loaded as Loaded, load_plugin as load_plugin
     from pegboard.pool.assembly import assemble as assemble
     from pegboard.pool.deferral import DeferralPolicy as DeferralPolicy
-    from pegboard.pool.definitions import edited as edited
-    from pegboard.pool.entries import Absent as Absent, Entry as Entry, Pool as Pool
+    from pegboard.pool.entries import Absent as Absent, Entry as Entry, Pool as Pool, edited as edited
     from pegboard.records import (
         CommandRecord as CommandRecord, Discovery as Discovery, PluginRecord as PluginRecord, ScanRecord as ScanRecord,
         ToolRecord as ToolRecord,
@@ -51,16 +48,14 @@ if TYPE_CHECKING:  # Packed: one name in each line is three pages.
 
 _NAMES = {
     "errors": "CODES",
-    "execution.call_run": "BoundTool",
-    "execution.content": "fitting",
-    "execution.dispatch": "STOP runner",
+    "content": "text_size",
+    "execution.dispatch": "BoundTool STOP",
     "execution.explain": "Explanation explain",
-    "execution.hooks": "BoundHooks Implementation maybe_await",
+    "execution.hooks": "BoundHooks Implementation fitting maybe_await",
     "execution.limits": "Limits turn_options",
     "execution.nested": "dispatch_nested",
-    "execution.results": "ResultsStore text_size",
-    "execution.stdout_capture": "keep_stdout_clean",
-    "execution.threads": "AbandonedThreads",
+    "execution.results": "ResultsStore",
+    "execution.threads": "AbandonedThreads runner",
     "execution.turn": "run_calls",
     "inputs": "validate",
     "plugins.builtin": "ALIASES BY_FULL_NAME FAMILIES OWNERS RESERVED is_builtin is_own normalise owner_of",
@@ -71,8 +66,7 @@ _NAMES = {
     "plugins.loader": "Loaded load_plugin",
     "pool.assembly": "assemble",
     "pool.deferral": "DeferralPolicy",
-    "pool.definitions": "edited",
-    "pool.entries": "Absent Entry Pool",
+    "pool.entries": "Absent Entry Pool edited",
     "records": "CommandRecord Discovery PluginRecord ScanRecord ToolRecord",
     "reserved": "GUARDS HOOKS",
 }

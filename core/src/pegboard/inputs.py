@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 from collections.abc import Iterator
@@ -37,6 +38,12 @@ def canonical(value: object) -> bytes:
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode()
 
 
+def fingerprint(seen: JSON) -> str:
+    """The SHA-256 of the canonical JSON of an input."""
+    text = json.dumps(seen, sort_keys=True, separators=(",", ":"), ensure_ascii=False, default=str)
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
 def validate(tool: str, model: type[Input], raw: str | bytes | JSON) -> tuple[Input, tuple[str, ...]]:
     """The input as the tool wants it, and what had to be read with good will to get there.
 
@@ -62,15 +69,14 @@ def _encode(tool: str, raw: JSON) -> bytes:
         raise ToolError(f"{tool}: the input cannot be written as JSON: {error}") from None
 
 
-UNUSUAL = ("null", "undefined", "\\u0000", "NaN", "Infinity")
-UNUSUAL_BYTES = tuple(word.encode() for word in UNUSUAL)
+UNUSUAL = r"null|undefined|\\u0000|NaN|Infinity"
 """What the quick pass would take too lightly."""
+UNUSUAL_TEXT, UNUSUAL_BYTES = re.compile(UNUSUAL), re.compile(UNUSUAL.encode())
 
 
 def _suspicious(text: str | bytes) -> bool:
-    if isinstance(text, bytes):
-        return any(word in text for word in UNUSUAL_BYTES)
-    return any(word in text for word in UNUSUAL)
+    found = UNUSUAL_BYTES.search(text) if isinstance(text, bytes) else UNUSUAL_TEXT.search(text)
+    return found is not None
 
 
 def _with_good_will(tool: str, model: type[Input], text: str | bytes) -> tuple[Input, tuple[str, ...]]:
@@ -188,11 +194,10 @@ def _meaning(fault: str, value: object) -> object:
     return None
 
 
-def paths_of(args: BaseModel) -> Iterator[tuple[str, Path]]:
+def paths_of(args: BaseModel) -> list[tuple[str, Path]]:
     """Every path in an input, with the name of the field that holds it."""
-    for name, alias in _path_fields(type(args)):
-        for path in _walk(getattr(args, name)):
-            yield alias, path
+    fields = _path_fields(type(args))
+    return [(alias, path) for name, alias in fields for path in _walk(getattr(args, name))] if fields else []
 
 
 def _walk(value: object) -> Iterator[Path]:

@@ -9,7 +9,7 @@ from pegboard.context import Change
 from pegboard.errors import ToolError
 
 if TYPE_CHECKING:
-    from pegboard.execution.call_run import CallRun
+    from pegboard.execution.dispatch import CallRun
 
 
 def with_schema(run: CallRun, error: ToolError) -> ToolError:

@@ -4,28 +4,35 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import BrokenExecutor
 from contextvars import ContextVar
-from dataclasses import replace
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Protocol
 
 from anyio import BrokenWorkerProcess
 
-from pegboard.calls import Allow, Result, Text
+from pegboard.calls import Allow, Block, Call, Decision, Result, Text
+from pegboard.content import text_size
 from pegboard.context import Context
-from pegboard.contract import Output, Tool
-from pegboard.errors import CODES, ToolError
-from pegboard.execution import stdout_capture
-from pegboard.execution.call_run import CallRun, ToolHost
-from pegboard.execution.content import fitting, serialize
+from pegboard.contract import Facts, Output, Tool, resolve_paths
+from pegboard.errors import ToolError
 from pegboard.execution.deferred_calls import with_schema
-from pegboard.execution.hooks import BoundHook, BoundHooks, maybe_await
-from pegboard.execution.permission import failed_guard, hold_to_approval, permit, refuse_invalid, said_by
-from pegboard.execution.threads import in_thread
-from pegboard.extensions import After, Before
+from pegboard.execution.failure_results import denied, failed
+from pegboard.execution.hooks import (
+    BoundHooks,
+    fitting,
+    look_after,
+    look_at_failure,
+    look_before,
+    refuse_invalid,
+    serialize,
+)
+from pegboard.execution.permission import hold_to_approval, permit
 from pegboard.inputs import validate
-from pegboard.permission.approved_paths import resolve_paths
+
+if TYPE_CHECKING:
+    from pegboard_files import Files
 
 STOP = "pegboard.stop"
 """Under this name the metadata of a result holds a hook's reason why the model must not go on."""
@@ -36,6 +43,106 @@ SAID = 500
 log = logging.getLogger("pegboard")
 within: ContextVar[CallRun | None] = ContextVar("within", default=None)
 """The call that is being executed, for those that its tool makes."""
+
+
+@dataclass(frozen=True, slots=True)
+class BoundTool:
+    """A tool that can run: itself, who owns it, and its execution with every `wrap_execute` around it."""
+
+    tool: Tool[Any, Any]
+    owner: str
+    execute: Callable[[Any, Context], Awaitable[Any]]
+    deferred: bool = False
+    """Whether the model does not see the tool before it is fetched."""
+
+
+class ToolHost(Protocol):
+    """What dispatch needs of a board."""
+
+    hooks: BoundHooks
+
+    def find(self, name: str) -> BoundTool:
+        """The tool behind a name, or a `ToolError`."""
+        ...
+
+    def equip(self, ctx: Context) -> Context:
+        """The context with this board's hooks around its services."""
+        ...
+
+    async def fit(self, tool: Tool[Any, Any], blocks: tuple[Block, ...], call: Call) -> tuple[Block, ...]:
+        """Content that is too long for the model: saved, and shown as a preview."""
+        ...
+
+
+class CallRun:
+    """A call by itself: there is nothing to wait for. In a turn, and inside another call, subclasses wait."""
+
+    tool: Tool[Any, Any]
+    ctx: Context
+    """The context of this call: it knows the call's id, and what the tool may open."""
+    args: Any
+    facts: Facts
+    has_facts: bool = False
+    decision: Decision | None
+    opinions: Sequence[Decision]
+    """What `before_call` hooks think of the call."""
+    remarks: Sequence[str]
+    """What hooks want the model to read after the result."""
+    stop: str
+    """Why the model must not go on after this turn, by the first hook that said so."""
+    approved: str
+    """The hash of the input that a person approved."""
+    approved_paths: Mapping[str, bool] | None
+    """The real paths that the decision is about, and whether each may be changed."""
+    nested_files: Files | None
+    """What the calls that the tool makes know of files: a copy of what the tool knew, gone with this call."""
+    began: float = 0.0
+    asked_seconds: float = 0.0
+    """How long people thought about questions of this call: that is not the time of the call."""
+
+    def __init__(self, call: Call, base: Context, bound: BoundTool | None = None) -> None:
+        self.call, self.base, self.bound = call, base, bound
+
+    def restart(self) -> None:
+        """Forget what an earlier dispatch found out: the context has changed, and everything is asked again."""
+        self.ctx = self.context()
+        self.args = self.decision = self.approved_paths = self.nested_files = None
+        self.opinions = self.remarks = ()
+        self.stop = self.approved = ""
+        self.began = self.began or time.perf_counter()
+
+    def context(self) -> Context:
+        """The context for this call."""
+        return self.base.for_call(self.call.id, self.base.on_progress)
+
+    def note(self, context: str, stop: str) -> None:
+        """Keep what one hook said; the first reason to stop is the one that is named."""
+        if context:
+            self.remarks = (*self.remarks, context)
+        self.stop = self.stop or stop
+
+    @property
+    def ms(self) -> float:
+        """How many milliseconds the call has taken so far, without the time that people took to answer."""
+        return round((time.perf_counter() - self.began - self.asked_seconds) * 1000, 3) if self.began else 0.0
+
+    async def settle(self, facts: Facts) -> None:
+        """The input is final and its facts are known."""
+        self.facts, self.has_facts = facts, True
+
+    async def ask(self, question: Callable[[], Awaitable[Decision | None]]) -> Decision | None:
+        """Put a question to a person."""
+        began = time.perf_counter()
+        try:
+            return await question()
+        finally:
+            self.asked_seconds += time.perf_counter() - began
+
+    async def begin(self) -> None:
+        """Permission is given and the act begins."""
+
+    def end(self) -> None:
+        """The act is over; what follows are hooks and words. Not called when the act fails."""
 
 
 async def dispatch(run: CallRun, host: ToolHost) -> Result:
@@ -53,58 +160,55 @@ async def dispatch(run: CallRun, host: ToolHost) -> Result:
         refuse_invalid(run, run.args, hooks)
         if hooks.before_call:
             await look_before(run, hooks)
-        facts, run.approved_paths = resolve_paths(await maybe_await(tool.facts(run.args, run.ctx)), run.ctx)
+        facts = tool.facts(run.args, run.ctx)
+        facts, run.approved_paths = resolve_paths(facts if isinstance(facts, Facts) else await facts, run.ctx)
         await run.settle(facts)
         run.decision = await permit(run, hooks)
         if not isinstance(run.decision, Allow):
-            result = _denied(run)
+            result = denied(run)
         else:
             await run.begin()
             hold_to_approval(run)
-            run.ctx = run.ctx.permitted(run.decision, run.approved_paths or None)
-            acted, asked = time.perf_counter(), run.asked_seconds
+            run.ctx.permit(run.decision, run.approved_paths or None)
+            acted = time.perf_counter() - run.asked_seconds
             within.set(run)
-            if stdout_capture.is_on:
-                returned, printed = await stdout_capture.capture(bound.execute, run.args, run.ctx)
-                notes += printed
-            else:
-                returned = await bound.execute(run.args, run.ctx)
-            ms = (time.perf_counter() - acted - (run.asked_seconds - asked)) * 1000
+            returned = await bound.execute(run.args, run.ctx)
+            ms = (time.perf_counter() - run.asked_seconds - acted) * 1000
             run.end()
-            output = returned if isinstance(returned, Output) else Output(returned)
-            value = fitting(tool, output.value, owner)
+            output = returned if isinstance(returned, Output) else None
+            value = fitting(tool, output.value if output else returned, owner)
             if hooks.after_call:
-                value = await _after(run, value, ms, hooks)
-            result = Result(
-                call.id,
-                tool.name,
-                await host.fit(tool, serialize(tool, value, hooks), call),
-                value=value,
-                decision=run.decision,
-                notes=notes,
-                change=output.change,
-                messages=tuple(output.messages),
-                metadata=output.metadata,
-            )
+                value = await look_after(run, value, ms, hooks)
+            content = serialize(tool, value, hooks)
+            if tool.max_result_chars is not None and text_size(content) > tool.max_result_chars:
+                content = await host.fit(tool, content, call)
+            result = Result(call.id, tool.name, content, value=value, decision=run.decision, notes=notes)
+            if output:
+                result = _with_output(result, output)
     except ToolError as error:
-        result = _failed(run, with_schema(run, error))
+        result = failed(run, with_schema(run, error))
     except (BrokenExecutor, BrokenWorkerProcess) as error:  # somebody ended the process that ran the tool
         log.warning("the worker that ran %s has died: %s", call.name, error)
-        result = _failed(run, ToolError(f"The worker that ran {call.name} has died.", code="lost"))
+        result = failed(run, ToolError(f"The worker that ran {call.name} has died.", code="lost"))
     except MemoryError:
-        result = _failed(run, ToolError(f"{call.name} ran out of memory.", code="failed", remedy=TRY_LESS))
+        result = failed(run, ToolError(f"{call.name} ran out of memory.", code="failed", remedy=TRY_LESS))
     except (Exception, SystemExit) as error:  # a bug of a plugin: the model gets one sentence, the log gets the rest
         log.exception("%s failed in a call of %s", owner, call.name)
         reason = f"{call.name} failed because of a bug in {owner}: {type(error).__name__}."
-        result = _failed(run, ToolError(reason, code="internal"))
+        result = failed(run, ToolError(reason, code="internal"))
     if result.is_error and hooks.after_failure:
         run.end()
-        await _after_failure(run, result, hooks)
+        await look_at_failure(run, result, hooks)
     if run.remarks or run.stop:
         result = _with_remarks(run, result)
     if hooks.observe:
         report_finished(run, result, hooks)
     return result
+
+
+def _with_output(result: Result, output: Output[Any]) -> Result:
+    notes, messages = (*result.notes, *output.notes), tuple(output.messages)
+    return replace(result, notes=notes, messages=messages, change=output.change, metadata=output.metadata)
 
 
 def _with_remarks(run: CallRun, result: Result) -> Result:
@@ -126,77 +230,3 @@ def report_finished(run: CallRun, result: Result, hooks: BoundHooks) -> None:
         ms=run.ms,
         said=result.text[:SAID],
     )
-
-
-async def look_before(run: CallRun, hooks: BoundHooks) -> None:
-    """Let hooks look first. A rewritten input is checked like any other and voids what was allowed before it."""
-    for hook in hooks.bound("before_call"):
-        said: Before | None = await hook.ask(
-            run.tool, run.call, run.args, run.ctx, on_error=lambda error, at: Before(decision=failed_guard(error, at))
-        )
-        if said is None:
-            continue
-        if said.input is not None:
-            run.args, _ = validate(run.tool.name, run.tool.input, said.input)
-            refuse_invalid(run, run.args, hooks)
-            run.opinions = [opinion for opinion in run.opinions if not isinstance(opinion, Allow)]
-        run.opinions += said_by(hook, said.decision)
-        run.note(said.context, said.stop)
-
-
-async def _after(run: CallRun, value: Any, ms: float, hooks: BoundHooks) -> Any:
-    tool = run.tool
-
-    def withheld(
-        error: Exception, hook: BoundHook
-    ) -> After:  # The hook may have been there to hide something, so nothing is shown.
-        reason = f"{tool.name} ran, but its result is withheld: an after_call hook failed: {type(error).__name__}."
-        raise ToolError(reason, code="internal") from error
-
-    for hook in hooks.bound("after_call"):
-        said: After | None = await hook.ask(tool, run.call, run.args, value, ms, run.ctx, on_error=withheld)
-        if said is not None:
-            value = fitting(tool, said.value, "An after_call hook") if said.replaces else value
-            run.note(said.context, said.stop)
-    return value
-
-
-async def _after_failure(run: CallRun, result: Result, hooks: BoundHooks) -> None:
-    tool = run.bound.tool if run.bound else None
-    for hook in hooks.bound("after_failure"):
-        said: After | None = await hook.ask(
-            tool, run.call, run.args, result, run.ctx, on_error=lambda error, hook: None
-        )
-        if said is not None:
-            run.note(said.context, said.stop)
-
-
-def _denied(run: CallRun) -> Result:
-    name, decision = run.tool.name, run.decision
-    reason = decision.reason if decision else ""
-    words = reason if reason.startswith(f"{name} was denied") else f"{name} was denied. {reason}".strip()
-    content = (Text(f"{words} {CODES['permission_denied']}"),)
-    return Result(run.call.id, name, content, is_error=True, code="permission_denied", decision=decision)
-
-
-def _failed(run: CallRun, error: ToolError) -> Result:
-    remedy = CODES[error.code] if error.remedy is None else error.remedy
-    shows_remedy = error.code in ("internal", "lost") or error.remedy
-    return Result(
-        run.call.id,
-        run.call.name,
-        (Text(f"{error.message} {remedy}".strip() if shows_remedy else error.message),),
-        is_error=True,
-        code=error.code,
-        value=error.value,
-        decision=run.decision,
-        change=error.change,
-    )
-
-
-def runner(tool: Tool[Any, Any], wrappers: tuple[Callable[..., Any], ...]) -> Callable[[Any, Context], Awaitable[Any]]:
-    """How a tool runs: awaited, or in a thread; inside every wrapper that wants it, the first outermost."""
-    execute: Any = tool.call if tool.is_async else in_thread(tool)
-    for wrap in reversed(wrappers):
-        execute = wrap(tool, execute) or execute
-    return execute  # type: ignore[no-any-return]

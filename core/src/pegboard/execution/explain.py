@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from pegboard.calls import Ask, Call, Decision
+from pegboard.calls import Ask, Call, Decision, Deny
 from pegboard.context import Context
-from pegboard.contract import Facts, Tool
-from pegboard.execution.call_run import BoundTool, CallRun
-from pegboard.execution.dispatch import look_before
-from pegboard.execution.hooks import BoundHooks, maybe_await
-from pegboard.execution.permission import opinions_of, refuse_invalid
+from pegboard.contract import Facts, Tool, resolve_paths, with_paths
+from pegboard.execution.dispatch import BoundTool, CallRun
+from pegboard.execution.hooks import BoundHooks, look_before, maybe_await, refuse_invalid
+from pegboard.execution.permission import opinions_of
+from pegboard.extensions import Mode
 from pegboard.hookspecs import CORE_HOOKS
-from pegboard.inputs import validate
-from pegboard.permission.approved_paths import resolve_paths
-from pegboard.permission.decide import Step, trace
-from pegboard.permission.digest import fingerprint
-from pegboard.permission.modes import may_classify
+from pegboard.inputs import fingerprint, validate
+from pegboard.permission.decide import READS, SAFETY, Modes, by_facts, by_paths, decide, may_classify
 from pegboard.settings import Settings
 
 MARK = "runs_user_commands"
@@ -27,6 +24,14 @@ returns either. These hooks start what the user configured, so they are not run.
 
 DECIDING = ("before_call", "check_permission")
 ANSWERING = "ask_user"
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What one step said about a call, for `pegboard why`. No decision: no opinion."""
+
+    layer: str
+    decision: Decision | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +74,8 @@ async def explain(call: Call, ctx: Context, board: Finds) -> Explanation:
     await look_before(run, hooks)
     facts: Facts = await maybe_await(tool.facts(run.args, run.ctx))
     run.facts, _ = resolve_paths(facts, run.ctx)
-    run.opinions += await opinions_of(run, hooks)
-    decision, steps = trace(tool, run.facts, run.ctx, run.opinions, hooks.modes)
+    opinions = [*run.opinions, *await opinions_of(run, hooks)]
+    decision, steps = trace(tool, run.facts, run.ctx, opinions, hooks.modes)
     not_run = [
         f"{plugin} runs commands of the user in {hook}; they were not run and may deny, ask or change the input."
         for plugin, hook in left_out
@@ -87,3 +92,45 @@ def commanding(plugin: object, tool: Tool[Any, Any], settings: Settings) -> Coll
     mark: Any = getattr(plugin, MARK, False)
     said: Any = mark(tool, settings) if callable(mark) else mark
     return said if not isinstance(said, bool) else CORE_HOOKS if said else ()
+
+
+def trace(
+    tool: Tool[Any, Any], facts: Facts, ctx: Context, opinions: Sequence[Decision], modes: Modes
+) -> tuple[Decision, list[Step]]:
+    """The decision of `decide`, and what each step said on the way, in their order; none is left out."""
+    facts = with_paths(facts, ctx)
+    mode = modes.effective(ctx.mode, ctx.settings)
+    by_step: dict[str, list[Decision]] = {}
+    for opinion in opinions:
+        by_step.setdefault(_step_of(opinion), []).append(opinion)
+    doubt = by_paths(tool, facts)
+    safety = [*by_step.get("safety", ()), *([doubt] if doubt else ())]
+    steps = [
+        *_steps("deny-rules", by_step.get("deny-rules")),
+        *_steps("safety", safety[:1]),
+        *_steps("ask-rules", by_step.get("ask-rules")),
+        *(Step(opinion.layer or "plugins", opinion) for opinion in by_step.get("", ())),
+        *_steps("allow-rules", by_step.get("allow-rules")),
+        Step("mode", mode.decide(tool, facts, ctx) if mode.decide else None),
+        *_steps("facts", by_step.get("facts") or [by_facts(tool, facts, ctx)]),
+    ]
+    decision = decide(tool, facts, ctx, opinions, modes)
+    if _is_by(decision, mode) and decision not in [step.decision for step in steps]:
+        steps.append(Step("mode", decision))
+    return decision, steps
+
+
+def _is_by(decision: Decision, mode: Mode) -> bool:
+    return decision.layer == "mode" and isinstance(decision, Deny) and not mode.asks
+
+
+def _steps(name: str, said: Iterable[Decision] | None) -> list[Step]:
+    return [Step(name, opinion) for opinion in said or ()] or [Step(name)]
+
+
+def _step_of(opinion: Decision) -> str:
+    if opinion.layer == "rules":
+        return f"{opinion.word}-rules"
+    if opinion.layer in SAFETY:
+        return "safety"
+    return "facts" if opinion.layer == READS else ""

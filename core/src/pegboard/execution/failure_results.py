@@ -2,12 +2,42 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from pegboard.calls import Allow, Result, Text
-from pegboard.errors import CODES
-from pegboard.execution.queue import QueuedCall
+from pegboard.errors import CODES, ToolError
+
+if TYPE_CHECKING:
+    from pegboard.execution.dispatch import CallRun
+    from pegboard.execution.queue import QueuedCall
 
 LINE = 200
 """How many characters of a failure are repeated in the answers of the calls it cancelled."""
+
+
+def denied(run: CallRun) -> Result:
+    """The answer to a call that may not run."""
+    name, decision = run.tool.name, run.decision
+    reason = decision.reason if decision else ""
+    words = reason if reason.startswith(f"{name} was denied") else f"{name} was denied. {reason}".strip()
+    content = (Text(f"{words} {CODES['permission_denied']}"),)
+    return Result(run.call.id, name, content, is_error=True, code="permission_denied", decision=decision)
+
+
+def failed(run: CallRun, error: ToolError) -> Result:
+    """The answer to a call that its tool, a hook or the board gave up on."""
+    remedy = CODES[error.code] if error.remedy is None else error.remedy
+    shows_remedy = error.code in ("internal", "lost") or error.remedy
+    return Result(
+        run.call.id,
+        run.call.name,
+        (Text(f"{error.message} {remedy}".strip() if shows_remedy else error.message),),
+        is_error=True,
+        code=error.code,
+        value=error.value,
+        decision=run.decision,
+        change=error.change,
+    )
 
 
 def stopped(run: QueuedCall) -> Result | None:

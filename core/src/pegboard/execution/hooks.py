@@ -1,21 +1,33 @@
-"""Hooks bound once: who implements what is known when the board is built, so a call only runs functions."""
+"""Hooks bound once: who implements what is known when the board is built, so a call only runs functions.
+
+First the binding, then what hooks have to say about a call: before it, after it, on its way to the model.
+"""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from functools import cache
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pluggy
+from pydantic import BaseModel, TypeAdapter, ValidationError
 
-from pegboard.extensions import Event
-from pegboard.permission.modes import Modes
+from pegboard.calls import Allow, Block, Decision, Deny, Document, Image, Result, Text
+from pegboard.content import checked
+from pegboard.contract import Tool
+from pegboard.errors import ToolError
+from pegboard.extensions import After, Before, Event
+from pegboard.inputs import Input, validate
+from pegboard.permission.decide import Modes
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
+    from pegboard.execution.dispatch import CallRun
     from pegboard.records import HookRecord
+
+PLUGINS, TOOL = "plugins", "tool"
+"""The layers of opinions that name none themselves."""
 
 Implementation = Callable[..., Any]
 log = logging.getLogger("pegboard")
@@ -122,3 +134,123 @@ def _by_position(offered: list[str], impl: Any) -> Implementation:
 async def maybe_await(answer: Any) -> Any:
     """The answer of something that may or may not be `async`."""
     return await answer if hasattr(answer, "__await__") else answer
+
+
+def refuse_invalid(run: CallRun, args: Input, hooks: BoundHooks) -> None:
+    """Raise what the tool or a plugin finds wrong with an input that fits the schema."""
+    tool = run.tool
+    wrong = tool.validate_input(args)
+    for check in hooks.validate_input:
+        if wrong:
+            break
+        wrong = check(tool, args, run.ctx)
+    if wrong:
+        raise ToolError(f"{tool.name}: {wrong}")
+
+
+async def look_before(run: CallRun, hooks: BoundHooks) -> None:
+    """Let hooks look first. A rewritten input is checked like any other and voids what was allowed before it."""
+    for hook in hooks.bound("before_call"):
+        said: Before | None = await hook.ask(
+            run.tool, run.call, run.args, run.ctx, on_error=lambda error, at: Before(decision=failed_guard(error, at))
+        )
+        if said is None:
+            continue
+        if said.input is not None:
+            run.args, _ = validate(run.tool.name, run.tool.input, said.input)
+            refuse_invalid(run, run.args, hooks)
+            run.opinions = [opinion for opinion in run.opinions if not isinstance(opinion, Allow)]
+        run.opinions = [*run.opinions, *said_by(hook, said.decision)]
+        run.note(said.context, said.stop)
+
+
+async def look_after(run: CallRun, value: Any, ms: float, hooks: BoundHooks) -> Any:
+    """Let hooks look at the value, and replace it. One that fails may have been there to hide something."""
+    tool = run.tool
+
+    def withheld(error: Exception, hook: BoundHook) -> After:
+        reason = f"{tool.name} ran, but its result is withheld: an after_call hook failed: {type(error).__name__}."
+        raise ToolError(reason, code="internal") from error
+
+    for hook in hooks.bound("after_call"):
+        said: After | None = await hook.ask(tool, run.call, run.args, value, ms, run.ctx, on_error=withheld)
+        if said is not None:
+            value = fitting(tool, said.value, "An after_call hook") if said.replaces else value
+            run.note(said.context, said.stop)
+    return value
+
+
+async def look_at_failure(run: CallRun, result: Result, hooks: BoundHooks) -> None:
+    """Let hooks look at a call that failed or was denied."""
+    tool = run.bound.tool if run.bound else None
+    for hook in hooks.bound("after_failure"):
+        said: After | None = await hook.ask(
+            tool, run.call, run.args, result, run.ctx, on_error=lambda error, hook: None
+        )
+        if said is not None:
+            run.note(said.context, said.stop)
+
+
+def said_by(hook: BoundHook, said: Decision | Iterable[Decision] | None) -> list[Decision]:
+    """The answer of a hook as opinions that name the plugin and the hook, unless they name a settings file."""
+    if said is None:
+        return []
+    try:
+        return [named(opinion, str(hook), PLUGINS) for opinion in ([said] if isinstance(said, Decision) else said)]
+    except Exception as error:
+        log.exception("%s failed", hook)
+        return [failed_guard(error, hook)]
+
+
+def failed_guard(error: Exception, hook: BoundHook) -> Decision:
+    """The opinion of a guard that raised."""
+    return Deny(f"{hook} failed: {type(error).__name__}.", layer="hooks", source=str(hook))
+
+
+def named(opinion: Decision, source: str, layer: str) -> Decision:
+    """An opinion that says where it comes from."""
+    if not isinstance(opinion, Decision):
+        raise TypeError(f"expected Allow, Ask, Deny or None, got {type(opinion).__name__}")
+    if opinion.source and opinion.layer:
+        return opinion
+    return replace(opinion, layer=opinion.layer or layer, source=opinion.source or source)
+
+
+def fitting(tool: Tool[Any, Any], value: Any, who: str) -> Any:
+    """The value as the tool's output type; a hook may hand in the plain data of a model."""
+    wanted = tool.output
+    if wanted is Any or (isinstance(wanted, type) and isinstance(value, wanted)):
+        return value
+    if isinstance(wanted, type) and not issubclass(wanted, BaseModel) and wanted in PLAIN:
+        raise _misfit(tool, value, who)
+    try:
+        return _adapter(wanted).validate_python(value)
+    except ValidationError:
+        raise _misfit(tool, value, who) from None
+
+
+PLAIN = (str, int, float, bool, bytes, list, dict)
+
+
+def _misfit(tool: Tool[Any, Any], value: Any, who: str) -> ToolError:
+    wanted = getattr(tool.output, "__name__", str(tool.output))
+    reason = f"{who} returned {type(value).__name__} where {tool.name} promises {wanted}."
+    return ToolError(reason, code="internal")
+
+
+@cache
+def _adapter(wanted: Any) -> TypeAdapter[Any]:
+    return TypeAdapter(wanted)
+
+
+def serialize(tool: Tool[Any, Any], value: Any, hooks: BoundHooks) -> tuple[Block, ...]:
+    """What the model reads of a value: by the first hook that words it, else by the tool."""
+    for hook in hooks.serialize_result:
+        said = hook(tool, value)
+        if said is not None:
+            return tuple(checked(block) for block in said)
+    content = tool.content(value)
+    if isinstance(content, str):
+        return (Text(content),)
+    blocks = (content,) if isinstance(content, (Text, Image, Document)) else content
+    return tuple(checked(block) for block in blocks)

@@ -17,8 +17,7 @@ from pegboard.calls import JSON, Call, Decision, Result
 from pegboard.context import Context
 from pegboard.contract import Facts
 from pegboard.errors import ToolError
-from pegboard.execution.call_run import CallRun, ToolHost
-from pegboard.execution.dispatch import STOP, dispatch, within
+from pegboard.execution.dispatch import STOP, CallRun, ToolHost, dispatch, within
 
 DEEPEST = 5
 """How many calls may stand inside one another: a tool that calls itself must come to an end."""

@@ -4,38 +4,23 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pegboard.calls import Allow, Ask, Decision, Deny, strictest
-from pegboard.errors import ToolError
-from pegboard.execution.call_run import CallRun
-from pegboard.execution.hooks import BoundHook, BoundHooks, maybe_await
-from pegboard.execution.suggestions import keep_rules, suggested_rules
+from pegboard.contract import resolve_paths
+from pegboard.errors import SettingsError, ToolError
+from pegboard.execution.hooks import TOOL, BoundHooks, failed_guard, maybe_await, named, refuse_invalid, said_by
 from pegboard.extensions import Answer, Question
-from pegboard.inputs import Input, validate
-from pegboard.permission.approved_paths import resolve_paths
-from pegboard.permission.decide import decide
-from pegboard.permission.digest import fingerprint
-from pegboard.permission.modes import may_classify
+from pegboard.inputs import Input, fingerprint, validate
+from pegboard.permission.decide import decide, may_classify
+
+if TYPE_CHECKING:
+    from pegboard.context import Context
+    from pegboard.contract import Facts, Tool
+    from pegboard.execution.dispatch import CallRun
 
 log = logging.getLogger("pegboard")
-
-PLUGINS, TOOL = "plugins", "tool"
-"""The layers of opinions that name none themselves."""
-
-
-def refuse_invalid(run: CallRun, args: Input, hooks: BoundHooks) -> None:
-    """Raise what the tool or a plugin finds wrong with an input that fits the schema."""
-    tool = run.tool
-    wrong = tool.validate_input(args)
-    for check in hooks.validate_input:
-        if wrong:
-            break
-        wrong = check(tool, args, run.ctx)
-    if wrong:
-        raise ToolError(f"{tool.name}: {wrong}")
 
 
 async def permit(run: CallRun, hooks: BoundHooks) -> Decision:
@@ -71,35 +56,12 @@ def hold_to_approval(run: CallRun) -> None:
 async def opinions_of(run: CallRun, hooks: BoundHooks) -> list[Decision]:
     """What the tool and every `check_permission` say; None and an empty answer are no opinion."""
     tool, args, ctx = run.tool, run.args, run.ctx
-    own = await maybe_await(tool.check_permission(args, ctx))
-    opinions = [] if own is None else [_named(own, f"the tool {tool.name}", TOOL)]
+    own = tool.check_permission(args, ctx)
+    own = own if own is None else await maybe_await(own)
+    opinions = [] if own is None else [named(own, f"the tool {tool.name}", TOOL)]
     for hook in hooks.bound("check_permission"):
         opinions += said_by(hook, await hook.ask(tool, args, run.facts, ctx, on_error=failed_guard))
     return opinions
-
-
-def said_by(hook: BoundHook, said: Decision | Iterable[Decision] | None) -> list[Decision]:
-    """The answer of a hook as opinions that name the plugin and the hook, unless they name a settings file."""
-    if said is None:
-        return []
-    try:
-        return [_named(opinion, str(hook), PLUGINS) for opinion in ([said] if isinstance(said, Decision) else said)]
-    except Exception as error:
-        log.exception("%s failed", hook)
-        return [failed_guard(error, hook)]
-
-
-def failed_guard(error: Exception, hook: BoundHook) -> Decision:
-    """The opinion of a guard that raised."""
-    return Deny(f"{hook} failed: {type(error).__name__}.", layer="hooks", source=str(hook))
-
-
-def _named(opinion: Decision, source: str, layer: str) -> Decision:
-    if not isinstance(opinion, Decision):
-        raise TypeError(f"expected Allow, Ask, Deny or None, got {type(opinion).__name__}")
-    if opinion.source and opinion.layer:
-        return opinion
-    return replace(opinion, layer=opinion.layer or layer, source=opinion.source or source)
 
 
 async def _classify(run: CallRun, hooks: BoundHooks) -> Decision | None:
@@ -181,3 +143,27 @@ def _tell(run: CallRun, hooks: BoundHooks, kind: str, decided: Decision, began: 
         "ms": round((time.perf_counter() - began) * 1000, 3),
     }
     hooks.emit(kind, **{**about, **more})
+
+
+def suggested_rules(
+    tool: Tool[Any, Any], args: Input, facts: Facts, ctx: Context, decision: Decision, hooks: BoundHooks
+) -> tuple[str, ...]:
+    """The rules that would have allowed this call, from the first plugin that has any. One that fails has none."""
+    for plugin, hook in hooks.named("suggest_rules"):
+        try:
+            rules = tuple(hook(tool, args, facts, ctx, decision) or ())
+        except Exception:
+            log.exception("suggest_rules of %s failed", plugin)
+            continue
+        if rules:
+            return rules
+    return ()
+
+
+def keep_rules(rules: tuple[str, ...], ctx: Context, hooks: BoundHooks) -> str:
+    """Keep rules that a person agreed to; the first plugin that keeps them says where."""
+    for _, hook in hooks.named("keep_rules"):
+        where = hook(rules, ctx)
+        if where:
+            return str(where)
+    raise SettingsError("No plugin can save rules.", source="rules")

@@ -5,18 +5,19 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from anyio import CancelScope, WouldBlock, from_thread
 from anyio.lowlevel import checkpoint
 
 from pegboard.calls import Call, Decision, Result
 from pegboard.context import Context, Progress
-from pegboard.contract import Facts
+from pegboard.contract import Facts, Tool
 from pegboard.errors import ToolError
-from pegboard.execution.call_run import BoundTool, CallRun
+from pegboard.execution.dispatch import BoundTool, CallRun
 from pegboard.execution.limits import Clock
 from pegboard.execution.threads import AbandonedThread
+from pegboard.function_tool import _FunctionTool  # pyright: ignore[reportPrivateUsage]
 
 if TYPE_CHECKING:
     from pegboard.execution.turn import Turn
@@ -245,3 +246,12 @@ class QueuedCall(CallRun):
         self._turn.host.hooks.emit(
             "call_progress", id=self.call.id, message=progress.message, data=data, session=session
         )
+
+
+def safety(tool: Tool[Any, Any]) -> bool | None:
+    """Whether calls of a tool may overlap, if that does not depend on the input."""
+    facts = type(tool).facts
+    constant = facts is Tool.facts or (
+        isinstance(tool, _FunctionTool) and facts is _FunctionTool.facts and not tool._facts
+    )
+    return tool.concurrency_safe if constant else None

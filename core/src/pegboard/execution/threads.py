@@ -202,3 +202,11 @@ def in_thread(tool: Tool[Any, Any]) -> Callable[[Any, Context], Awaitable[Any]]:
 def _no_thread(tool: Tool[Any, Any], error: Exception) -> ToolError:
     reason = f"{tool.name} did not run: the machine could not start a thread for it ({error or 'out of memory'})."
     return ToolError(reason, code="failed", remedy="Try again when less is running.")
+
+
+def runner(tool: Tool[Any, Any], wrappers: tuple[Callable[..., Any], ...]) -> Callable[[Any, Context], Awaitable[Any]]:
+    """How a tool runs: awaited, or in a thread; inside every wrapper that wants it, the first outermost."""
+    execute: Any = tool.call if tool.is_async else in_thread(tool)
+    for wrap in reversed(wrappers):
+        execute = wrap(tool, execute) or execute
+    return execute  # type: ignore[no-any-return]

@@ -5,22 +5,25 @@
 
 Every opinion is a `Decision`; its layer says to which step it belongs. The last two steps count only when nobody has an
 opinion. The classifier is not asked here: it is expensive and awaits. A caller that has one asks it when
-`modes.may_classify` says so, and takes its answer instead.
+`may_classify` says so, and takes its answer instead.
+
+The core has three permission modes: `default`, `plan` and `dontAsk`. None of them is looser than the default. Plugins
+bring others with the hook `register_modes`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+import os
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from pegboard.calls import Allow, Ask, Decision, Deny
 from pegboard.context import Context
-from pegboard.contract import Facts, Tool
+from pegboard.contract import Facts, Tool, with_paths
 from pegboard.extensions import Mode
-from pegboard.permission.approved_paths import with_paths
-from pegboard.permission.modes import Modes
-from pegboard.permission.roots import WorkingDirectories
+from pegboard.paths import ResolvedPath, resolve_path
+from pegboard.settings.layers import FROM_REPOSITORY, Notice, Settings
+from pegboard.wording import listed
 
 SAFETY = frozenset({"critical-path", "protected-path", "unresolvable"})
 """Layers of the step safety: no allow and no option answers their questions, only a person does."""
@@ -36,13 +39,11 @@ RULES = {"deny": 0, "ask": 3, "allow": 5}
 RANKS = {**dict.fromkeys(SAFETY, 1), "forced": 2, "mode": 6, READS: 9}
 OPINION = 4
 
+MOST_KNOWN = 64
+KEY = "working_directories"
 
-@dataclass(frozen=True, slots=True)
-class Step:
-    """What one step said about a call, for `pegboard why`. No decision: no opinion."""
-
-    layer: str
-    decision: Decision | None = None
+CLASSIFIED = frozenset({"default", "working-directory", "critical-path"})
+"""Layers whose ask goes to the classifier first, in a mode that has one. All others are somebody's explicit opinion."""
 
 
 def decide(tool: Tool[Any, Any], facts: Facts, ctx: Context, opinions: Sequence[Decision], modes: Modes) -> Decision:
@@ -68,48 +69,6 @@ def _is_lifted(opinion: Decision) -> bool:
 def _weight(opinion: Decision) -> int:
     word, layer = opinion.word, opinion.layer
     return SEVERITY[word] + (RULES[word] if layer == "rules" else RANKS.get(layer, OPINION))
-
-
-def trace(
-    tool: Tool[Any, Any], facts: Facts, ctx: Context, opinions: Sequence[Decision], modes: Modes
-) -> tuple[Decision, list[Step]]:
-    """The decision of `decide`, and what each step said on the way, in their order; none is left out."""
-    facts = with_paths(facts, ctx)
-    mode = modes.effective(ctx.mode, ctx.settings)
-    by_step: dict[str, list[Decision]] = {}
-    for opinion in opinions:
-        by_step.setdefault(_step_of(opinion), []).append(opinion)
-    doubt = by_paths(tool, facts)
-    safety = [*by_step.get("safety", ()), *([doubt] if doubt else ())]
-    steps = [
-        *_steps("deny-rules", by_step.get("deny-rules")),
-        *_steps("safety", safety[:1]),
-        *_steps("ask-rules", by_step.get("ask-rules")),
-        *(Step(opinion.layer or "plugins", opinion) for opinion in by_step.get("", ())),
-        *_steps("allow-rules", by_step.get("allow-rules")),
-        Step("mode", mode.decide(tool, facts, ctx) if mode.decide else None),
-        *_steps("facts", by_step.get("facts") or [by_facts(tool, facts, ctx)]),
-    ]
-    decision = decide(tool, facts, ctx, opinions, modes)
-    if _is_by(decision, mode) and decision not in [step.decision for step in steps]:
-        steps.append(Step("mode", decision))
-    return decision, steps
-
-
-def _is_by(decision: Decision, mode: Mode) -> bool:
-    return decision.layer == "mode" and isinstance(decision, Deny) and not mode.asks
-
-
-def _steps(name: str, said: Iterable[Decision] | None) -> list[Step]:
-    return [Step(name, opinion) for opinion in said or ()] or [Step(name)]
-
-
-def _step_of(opinion: Decision) -> str:
-    if opinion.layer == "rules":
-        return f"{opinion.word}-rules"
-    if opinion.layer in SAFETY:
-        return "safety"
-    return "facts" if opinion.layer == READS else ""
 
 
 def by_paths(tool: Tool[Any, Any], facts: Facts) -> Decision | None:
@@ -141,3 +100,152 @@ def by_facts(tool: Tool[Any, Any], facts: Facts, ctx: Context) -> Decision:
     if facts.read_only:
         return Ask(facts.reason or f"{name} reaches outside this machine.", "default")
     return Ask(facts.reason or f"{name} can change something.", "default")
+
+
+class WorkingDirectories:
+    """The folders of one context: `cwd`, its roots, and what settings add; each under every name that it has."""
+
+    __slots__ = ("roots",)
+
+    def __init__(self, settings: Settings, cwd: str, roots: tuple[str, ...]) -> None:
+        added: list[str] = settings.get("permissions.additionalDirectories", [])
+        extra = (os.path.join(settings.cwd, os.path.expanduser(name)) for name in added)
+        inside = [cwd, *roots, *(os.path.normpath(folder) for folder in extra)]
+        if cwd.startswith(f"{settings.cwd}/"):
+            inside.append(settings.cwd)
+        self.roots = tuple(dict.fromkeys(spelled for folder in inside for spelled in both_spellings(folder)))
+
+    @classmethod
+    def of(cls, ctx: Context) -> WorkingDirectories:
+        """The working directories of a context, found once and kept with its settings."""
+        known = ctx.settings.__dict__.get(KEY)
+        if known is None:
+            known = ctx.settings.__dict__[KEY] = _Known()
+        return known.of(ctx)
+
+    def hold(self, spelling: str) -> bool:
+        """Whether a normalised absolute path lies in one of them, as it is spelled."""
+        for root in self.roots:
+            if spelling == root or (spelling.startswith(root) and (root == "/" or spelling[len(root)] == "/")):
+                return True
+        return False
+
+    def contain(self, path: ResolvedPath) -> bool:
+        """Whether a path lies in them under each of its spellings; one that cannot be resolved does not."""
+        if not path.sound:
+            return False
+        for spelling in path.spellings:  # noqa: SIM110 - a generator costs more than the whole loop
+            if not self.hold(spelling):
+                return False
+        return True
+
+
+class _Known:
+    """What was found for the contexts of one `Settings`. Calls in a row have the same context."""
+
+    __slots__ = ("_by_key", "_last")
+
+    def __init__(self) -> None:
+        self._by_key: dict[tuple[str, tuple[str, ...]], WorkingDirectories] = {}
+        self._last: tuple[object, object, WorkingDirectories] | None = None
+
+    def of(self, ctx: Context) -> WorkingDirectories:
+        last = self._last
+        if last is not None and last[0] is ctx.cwd and last[1] is ctx.roots:
+            return last[2]
+        key = (str(ctx.cwd), tuple(map(str, ctx.roots)))
+        found = self._by_key.get(key)
+        if found is None:
+            if len(self._by_key) >= MOST_KNOWN:
+                self._by_key.clear()
+            found = self._by_key[key] = WorkingDirectories(ctx.settings, os.path.normpath(key[0]), key[1])
+        self._last = (ctx.cwd, ctx.roots, found)
+        return found
+
+
+def both_spellings(folder: str) -> tuple[str, ...]:
+    """A folder as it is written and as the kernel knows it."""
+    real = resolve_path(folder).spellings[-1]  # realpath fails where a link is swapped while it looks.
+    return (folder,) if real == folder else (folder, real)
+
+
+def _by_plan(tool: Tool[Any, Any], facts: Facts, ctx: Context) -> Decision | None:
+    if facts.writes or facts.deletes or facts.destructive:
+        reason = f"{tool.name} changes something, and in the mode plan nothing changes until the plan is approved."
+        return Deny(reason, layer="mode")
+    if not facts.read_only:
+        return Ask(f"{tool.name} can change something, and the mode is plan.", layer="mode")
+    return None
+
+
+DEFAULT = Mode("default", aliases=("manual",))
+OWN = (DEFAULT, Mode("plan", _by_plan, width=-1), Mode("dontAsk", asks=False))
+
+
+class Modes:
+    """The modes of one board by name. A mode of the core cannot be replaced; of equal names the first counts."""
+
+    __slots__ = ("_by_name", "_modes")
+
+    def __init__(self, brought: Iterable[Mode] = ()) -> None:
+        self._by_name: dict[str, Mode] = {}
+        self._modes: dict[str, Mode] = {}
+        for mode in (*OWN, *brought):
+            if mode.name not in self._by_name:
+                self._modes[mode.name] = mode
+                for name in (mode.name, *mode.aliases):
+                    self._by_name.setdefault(name, mode)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._modes)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._by_name
+
+    def get(self, name: str) -> Mode | None:
+        """The mode with this name or alias, if there is one."""
+        return self._by_name.get(name)
+
+    def effective(self, name: str, settings: Settings) -> Mode:
+        """The mode that counts: one that does not exist here or is switched off is the default."""
+        if name == "default":
+            return DEFAULT
+        mode = self._by_name.get(name, DEFAULT)
+        return DEFAULT if mode.switch and settings.get(mode.switch, None) == "disable" else mode
+
+    def starting(
+        self, settings: Settings, wanted: str | None = None, *, sandboxed: bool = False, as_root: bool | None = None
+    ) -> tuple[str, Notice | None]:
+        """The name of the mode that a session starts in, and why it is not the one that was wanted."""
+        source = "command line"
+        if wanted is None:
+            wanted, source = self._configured(settings)
+        known = self._by_name.get(wanted)
+        if known is None:
+            why = f"no installed plugin provides it. The modes here are {listed(self._modes)}"
+            return DEFAULT.name, _unused(source, wanted, why)
+        mode = self.effective(wanted, settings)
+        if mode is not known:
+            switcher = settings.holders(known.switch)[0].source_of(known.switch)
+            return mode.name, _unused(source, known.name, f"{switcher} switches it off")
+        root = os.geteuid() == 0 if as_root is None else as_root
+        if not mode.as_root and root and not sandboxed:
+            return DEFAULT.name, _unused(source, mode.name, "it is refused for root outside a sandbox")
+        return mode.name, None
+
+    def _configured(self, settings: Settings) -> tuple[str, str]:
+        for layer in settings.holders("permissions.defaultMode"):
+            name = layer.values["permissions.defaultMode"]
+            mode = self._by_name.get(name)
+            if layer.name not in FROM_REPOSITORY or mode is None or mode.from_repository:
+                return name, layer.source_of("permissions.defaultMode")
+        return DEFAULT.name, ""
+
+
+def _unused(source: str, name: str, why: str) -> Notice:
+    return Notice(source, f"The mode {name} is not used: {why}.")
+
+
+def may_classify(decision: Decision, mode: Mode) -> bool:
+    """Whether the classifier is asked before a person is: nobody had an opinion, and the mode has a classifier."""
+    return mode.classifies and isinstance(decision, Ask) and decision.layer in CLASSIFIED

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any, cast
 from pegboard.errors import PluginError
 from pegboard.plugins.builtin import normalise
 from pegboard.reserved import NAMESPACES
-from pegboard.settings.keys import Key
-from pegboard.settings.validation import CHECKS, KINDS, misfit
+from pegboard.settings.keys import CHECKS, KINDS, Key, misfit
 from pegboard.wording import shown
 
 if TYPE_CHECKING:

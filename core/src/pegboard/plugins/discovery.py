@@ -13,7 +13,7 @@ from pegboard.contract import API
 from pegboard.errors import PluginError
 from pegboard.plugins.builtin import is_builtin, is_own, normalise
 from pegboard.plugins.declarations import declaration_file, read_declaration
-from pegboard.plugins.hook_declarations import read_hooks, specification_file
+from pegboard.plugins.hook_checks import read_hooks, specification_file
 from pegboard.plugins.loader import working_directory_off_the_path
 from pegboard.plugins.scan import refused
 

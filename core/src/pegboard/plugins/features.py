@@ -53,23 +53,6 @@ class Features:
                 return f"{name} is not among those chosen by {source}: {', '.join(words)}."
         return None
 
-    def family_off(self, family: str) -> str | None:
-        """Why a whole family is off, whether or not anything of it is installed."""
-        if family in BY_FULL_NAME:
-            return None
-        for word, _, source in self.disable:
-            if word == family:
-                return f"The family {word} is disabled by {source}."
-        parts = {name for name, (_, entry) in OWNERS.items() if entry.startswith(f"{family}.")}
-        dists = {OWNERS[name][0] for name in parts}
-        for words, source in self.only:
-            if not any(
-                word == family or word.startswith(f"{family}.") or word in parts or normalise(word) in dists
-                for word in words
-            ):
-                return f"The family {family} is not among those chosen by {source}: {', '.join(words) or 'nothing'}."
-        return None
-
     def refusals(self, plugins: Iterable[PluginRecord]) -> list[Notice]:
         """Attempts to switch off a guard from a layer below the one that configured it, or a whole guard family."""
         notices = []

@@ -27,17 +27,9 @@ HOME = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 DESCRIBERS = [
     os.path.join(HOME, *name.split("/"))
     for name in (
-        *(
-            "contract.py",
-            "function_tool.py",
-            "inputs.py",
-            "schemas.py",
-            "plugins/scan.py",
-            "plugins/loader.py",
-            "reserved.py",
-        ),
+        *("contract.py", "function_tool.py", "inputs.py", "schemas.py", "reserved.py", "settings/keys.py"),
         *("plugins/declarations.py", "plugins/discovery.py", "plugins/hook_checks.py"),
-        *("plugins/hook_declarations.py", "plugins/scan.py", "plugins/loader.py", "settings/validation.py"),
+        *("plugins/loader.py", "plugins/scan.py"),
     )
 ]
 """What decides how a plugin is described: in a checkout of the core these change without an installation."""

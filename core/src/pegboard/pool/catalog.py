@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from pegboard.extensions import Profile
-from pegboard.pool.definitions import Edit, edited_definition
+from pegboard.pool.entries import edited_definition
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from pegboard.execution.hooks import BoundHooks, Implementation
-    from pegboard.pool.entries import Entry, Pool
+    from pegboard.pool.entries import Edit, Entry, Pool
 
 
 class ToolCatalog:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Callable, Collection, Iterable, Sequence
     from typing import Any
 
-    from pegboard.extensions import ToolInfo
+    from pegboard.extensions import Profile, ToolInfo
     from pegboard.records import ToolOwner, ToolRecord
+
+    Edit = Callable[[dict[str, Any], Profile], dict[str, Any] | None]
 
 PARTITIONS = ("built-in", "third-party", "dynamic")
 
@@ -156,3 +158,22 @@ class Pool:
         """Why this tool is not here."""
         reasons = [gone.reason for gone in self.absent if gone.name == name]
         return " ".join(reasons) or f"No installed plugin provides a tool named {name}."
+
+
+def edited(pool: Pool, edits: Sequence[Edit], profile: Profile, loaded: Sequence[str]) -> list[dict[str, Any]]:
+    """What a certain model is shown: the definitions in pool order, after every `edit_definition`."""
+    return [edited_definition(entry, edits, profile) for entry in pool.listed(loaded)]
+
+
+def edited_definition(entry: Entry, edits: Iterable[Edit], profile: Profile) -> dict[str, Any]:
+    """One of these definitions. An edit may reword a tool, never rename it: calls are found by name."""
+    import json
+
+    from pegboard.errors import DefinitionError
+
+    definition: dict[str, Any] = json.loads(entry.definition)
+    for edit in edits:
+        definition = edit(definition, profile) or definition
+    if definition.get("name") != entry.name:
+        raise DefinitionError(f"edit_definition renamed {entry.name} to {definition.get('name')!r}. Keep the name.")
+    return definition

@@ -6,7 +6,6 @@
 
 from pegboard.settings.keys import Key, Keys, installed_keys
 from pegboard.settings.layers import FROM_REPOSITORY, Layer, Notice, Settings
-from pegboard.settings.line_numbers import lines_of
 from pegboard.settings.locations import (
     BAKED,
     FOLDER,
@@ -19,7 +18,7 @@ from pegboard.settings.locations import (
     project_root,
     state_dir,
 )
-from pegboard.settings.parsing import parse
+from pegboard.settings.parsing import lines_of, parse
 from pegboard.settings.reading import load, read_values, working_directory
 
 __all__ = ["FROM_REPOSITORY", "Key", "Keys", "Layer", "Notice", "Settings", "installed_keys", "lines_of", "load"]

@@ -1,10 +1,12 @@
-"""The settings that exist: those of the core, and those that installed distributions declare."""
+"""The settings that exist, those of the core and those that installed distributions declare, and what fits them."""
 
 from __future__ import annotations
 
+from pegboard.wording import shown
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from typing import Any
 
     from pegboard.records import Declared, SettingRecord
@@ -88,3 +90,98 @@ def installed_keys(env: Mapping[str, str] | None = None) -> Keys:
     from pegboard.plugins.index import declared
 
     return Keys(declared(env))
+
+
+def misfit(key: Key, value: object) -> str | None:
+    """What is wrong with a value, in words, or None."""
+    if key.kind in CHECKS:
+        return CHECKS[key.kind](key, value)
+    fits, wanted = KINDS[key.kind]
+    if not fits(value):
+        return f"{key.name} must be {key.expects or wanted}, got {shown(value)}."
+    if key.combine == "intersect" and not value:
+        return f"{key.name} is empty, which would leave nothing. Name at least one, or remove {key.name}."
+    return None
+
+
+def is_number(value: object) -> bool:
+    """A finite number; true and false are none."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and value - value == 0
+
+
+def _is_whole(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _above(value: object) -> bool:
+    return is_number(value) and value > 0  # type: ignore[operator]
+
+
+def _all(value: object, fits: Callable[[object], bool]) -> bool:
+    """Whether this is an object whose values all fit."""
+    return isinstance(value, dict) and all(fits(item) for item in value.values())
+
+
+KINDS: dict[str, tuple[Callable[[object], bool], str]] = {
+    "bool": (lambda value: isinstance(value, bool), "true or false"),
+    "string": (lambda value: isinstance(value, str) and bool(value), "text"),
+    "strings": (
+        lambda value: isinstance(value, list) and all(isinstance(item, str) for item in value),
+        "a list of strings",
+    ),
+    "integer": (_is_whole, "a whole number"),
+    "count": (lambda value: _is_whole(value) and value >= 1, "a whole number of 1 or more"),  # type: ignore[operator]
+    "number": (is_number, "a number"),
+    "amount": (_above, "a number above 0"),
+    "map": (lambda value: _all(value, lambda item: isinstance(item, str)), "an object with string values"),
+    "seconds": (lambda value: _all(value, _above), "an object with numbers of seconds above 0"),
+    "lists": (lambda value: _all(value, lambda item: isinstance(item, list)), "an object with a list for each name"),
+    "object": (lambda value: isinstance(value, dict), "an object"),
+}
+"""The kinds that one look decides, and what they expect."""
+
+
+def _misfit_choice(key: Key, value: object) -> str | None:
+    choices = MODES if key.kind == "mode" else key.choices
+    if isinstance(value, str) and value in choices:
+        return None
+    if len(choices) == 1:
+        return f'{key.name} must be "{choices[0]}" or be left out, got {shown(value)}.'
+    return f"{key.name} must be one of {', '.join(choices)}, got {shown(value)}."
+
+
+def _misfit_table(key: Key, value: object) -> str | None:
+    if not isinstance(value, dict):
+        return f"{key.name} must be an object with {', '.join(key.fields)} for each name, got {shown(value)}."
+    for name, row in value.items():
+        if not isinstance(row, dict) or set(row) != set(key.fields):
+            return f"{key.name}: {name} must have {', '.join(key.fields)} and nothing else, got {shown(row)}."
+        for field, number in row.items():
+            if not (is_number(number) and number >= 0):
+                return f"{key.name}: {field} of {name} must be a number of 0 or more, got {shown(number)}."
+    return None
+
+
+RULE_FIELDS = ("rule", "match", "not_match")
+
+
+def _misfit_rules(key: Key, value: object) -> str | None:
+    name = key.name
+    if not isinstance(value, list):
+        return f"{name} must be a list of rules, got {shown(value)}."
+    for item in value:
+        if isinstance(item, str):
+            continue
+        if not isinstance(item, dict) or not isinstance(item.get("rule"), str):
+            return f'{name} must hold rules: text, or objects with "rule", "match" and "not_match", got {shown(item)}.'
+        if unknown := [field for field in item if field not in RULE_FIELDS]:
+            return f"{name}: a rule has no field {unknown[0]!r}. The fields are {', '.join(RULE_FIELDS)}."
+        for field in RULE_FIELDS[1:]:
+            examples = item.get(field, [])
+            if not isinstance(examples, list) or not all(isinstance(example, str) for example in examples):
+                return f"{name}: {field} must be a list of strings, got {shown(examples)}."
+    return None
+
+
+CHECKS = {"choice": _misfit_choice, "mode": _misfit_choice, "table": _misfit_table, "rules": _misfit_rules}
+"""The kinds whose message depends on the value."""

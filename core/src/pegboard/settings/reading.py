@@ -9,12 +9,10 @@ import stat
 from pegboard.errors import SettingsError
 from pegboard.reserved import GUARDS, NAMESPACES
 from pegboard.settings import locations as places
-from pegboard.settings.keys import groups_of, installed_keys
+from pegboard.settings.keys import groups_of, installed_keys, misfit
 from pegboard.settings.layers import FROM_REPOSITORY, OF_THE_OWNER, Layer, Notice, Settings, Withheld
-from pegboard.settings.parsing import from_variable
-from pegboard.settings.parsing import parse as parse
+from pegboard.settings.parsing import find_value, from_variable, parse
 from pegboard.settings.rules import rule_text
-from pegboard.settings.validation import misfit
 from pegboard.wording import did_you_mean, shown, slip
 
 TYPE_CHECKING = False
@@ -261,8 +259,6 @@ class _Reader:
         """Note what is wrong with a key, with its line where the file is known."""
         line = column = None
         if text:
-            from pegboard.settings.line_numbers import find_value
-
             line, column = find_value(text.decode("utf-8-sig"), name) or (None, None)
         self.problems.append(SettingsError(words, source=made.source_of(name), line=line, column=column))
 

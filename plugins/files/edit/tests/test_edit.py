@@ -71,7 +71,9 @@ def test_edit_replaces_all_in_one_pass_without_looking_at_what_it_wrote(edit, re
 def test_edit_refuses_several_matches_and_names_the_lines(edit, file):
     path = file("x\ny\nx\n")
     result = edit("a.py", "x", "z")
-    expected = f"That text is in {path} 2 times, at lines 1, 3. Give more of the text around it, or set replace_all."
+    expected = (
+        f"That text is in {path} 2 times, at lines 1, 3. Include more of the surrounding text, or set replace_all."
+    )
     assert (result.code, result.text, path.read_text()) == ("ambiguous", expected, "x\ny\nx\n")
 
 
@@ -334,5 +336,5 @@ def test_edit_says_that_a_file_was_read_only(edit, read, file):
     path.chmod(0o444)
     read("a.py")
     result = edit("a.py", "old", "new")
-    assert result.value.notes == ["It was marked read-only and still is; it was changed all the same."]
+    assert result.value.notes == ["The file is marked read-only and was changed anyway."]
     assert (path.read_text(), stat.S_IMODE(path.stat().st_mode)) == ("new\n", 0o444)

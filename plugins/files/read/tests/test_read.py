@@ -138,7 +138,7 @@ def test_a_file_in_pieces_gives_the_same_page_as_a_file_at_once(read, folder, ct
         asked = [{}, {"offset": 5000, "limit": 20}, {"offset": -30}, {"offset": 5990}, {"offset": 9999}]
         whole = [(read("a.txt", **a).text, ctx.files.known(path)) for a in asked]
         ctx.files.forget(path)
-        monkeypatch.setattr("pegboard_read.reading.HELD_BYTES", 1000)
+        monkeypatch.setattr("pegboard_read.file_reader.HELD_BYTES", 1000)
         monkeypatch.setattr("pegboard_read.streams.PIECE", 4099)
         pieces = [(read("a.txt", **a).text, ctx.files.known(path)) for a in asked]
         monkeypatch.undo()
@@ -154,7 +154,7 @@ from pathlib import Path
 from pegboard.context import Context, Services
 from pegboard_files.service import LocalFiles
 from pegboard_read import Read, ReadInput
-import pegboard_read.guessing, pegboard_read.streams
+import pegboard_read.encoding_guess, pegboard_read.streams
 ctx = Context(Path(sys.argv[1]).parent, services=Services(files=LocalFiles()))
 small = Path(sys.argv[1]).with_name("small"); small.write_text("x\\n")
 Read().content(Read().call(ReadInput(file_path=small), ctx))

@@ -49,7 +49,7 @@ def test_write_refuses_a_file_that_was_not_read(write, ctx):
     (ctx.cwd / "a.txt").write_text("precious\n")
     result = write(file_path="a.txt", content="x")
     reason = f"{ctx.cwd}/a.txt exists and has not been read in this conversation."
-    assert (result.code, result.text) == ("stale", f"{reason} Read it first, or use Edit to change a part.")
+    assert (result.code, result.text) == ("stale", f"{reason} Read it first, or use Edit to change part of it.")
     assert (ctx.cwd / "a.txt").read_text() == "precious\n"
 
 
@@ -242,5 +242,5 @@ def test_write_says_that_a_file_was_read_only(write, read, ctx):
     path.chmod(0o444)
     read("a.txt")
     result = write(file_path="a.txt", content="new\n")
-    assert result.text.endswith("(It was marked read-only and still is; it was changed all the same.)")
+    assert result.text.endswith("(The file is marked read-only and was changed anyway.)")
     assert (path.read_text(), stat.S_IMODE(path.stat().st_mode)) == ("new\n", 0o444)

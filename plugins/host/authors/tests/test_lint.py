@@ -186,7 +186,7 @@ def test_in_words_there_is_a_line_for_each_cause_and_the_import_cost(tmp_path: P
     done = start(tmp_path, "acme-hello")
     lines = done.stdout.splitlines()
     assert done.returncode == 1
-    assert lines[0].endswith("Say open_world=False if it stays local. [unsafe-default]")
+    assert lines[0].endswith("Set open_world=False if the tool stays local. [unsafe-default]")
     assert lines[1].startswith("Hello: Hello was not run: its facts say that it reaches outside")
     assert lines[1].endswith("contract:timeout, contract:concurrency]")
     assert re.fullmatch(r"acme-hello: 2 findings; acme\.hello imports in \d+ ms\.", lines[2])

@@ -9,6 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from pegboard import Settings
+from pegboard.hosting import Features
+from pegboard.settings import Layer
+from pegboard_cli.features_command import family_off
 from pegboard_cli.help import hint_for
 from pegboard_cli.main import COMMANDS
 
@@ -407,7 +411,7 @@ def test_doctor_says_whether_a_key_is_set_and_that_is_no_problem(pegboard):
 def test_a_session_that_is_not_there_is_named_as_one(pegboard, action):
     done = pegboard("sessions", action, "zzz")
     assert done.returncode == 1
-    assert done.stderr == "pegboard: No session begins with 'zzz'. `pegboard sessions` lists those that are kept.\n"
+    assert done.stderr == "pegboard: No session begins with 'zzz'. `pegboard sessions` lists the saved sessions.\n"
 
 
 def test_the_demo_names_commands_that_exist_there(tmp_path, home):
@@ -425,3 +429,20 @@ def test_the_demo_names_commands_that_exist_there(tmp_path, home):
         assert steps[0].startswith(f"  {command} tools "), done.stderr
         assert any(step.startswith(f"  {command} run ") and "(set ANTHROPIC_API_KEY first)" in step for step in steps)
         assert not any("docs/" in step for step in steps)
+
+
+@pytest.mark.parametrize(
+    ("layer", "off"),
+    [
+        ({"disable": ["files"]}, True),
+        ({"disable": ["files.read"]}, False),
+        ({"only": ["search"]}, True),
+        ({"only": ["files"]}, False),
+        ({"only": ["files.read"]}, False),
+        ({"only": ["pegboard-read"]}, False),
+        ({"only": ["Read"]}, False),
+        ({"only": []}, True),
+    ],
+)
+def test_a_family_is_off_only_where_nothing_of_it_can_be_on(layer, off):
+    assert (family_off(Features(Settings([Layer("user", "user.json", layer)])), "files") is not None) == off

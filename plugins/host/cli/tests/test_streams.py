@@ -6,9 +6,13 @@ import json
 import os
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
+
+from pegboard import Board, Call, Context, Input, Settings, tool
+from pegboard_cli.stdout_capture import StdoutCapture
 
 
 @pytest.fixture
@@ -70,3 +74,24 @@ def test_every_file_name_can_be_used_in_a_locale_that_cannot_spell_it(pegboard, 
     made = pegboard("call", "Write", "--yes", '{"file_path": "\\u00fc2.txt", "content": "\\u00fc"}', env=LOCALE)
     assert made.returncode == 0, made.stderr
     assert (tmp_path / "\u00fc2.txt").read_bytes() == "\u00fc".encode()
+
+
+async def test_what_a_tool_prints_is_caught_and_noted(tmp_path, capsys):
+    class TextInput(Input):
+        text: str = ""
+
+    @tool(read_only=True, open_world=False)
+    def Chatty(args: TextInput, ctx: Context) -> str:
+        """Print."""
+        print("hello from", threading.current_thread() is not threading.main_thread())
+        sys.stdout.writelines(["and", " again"])
+        return "value"
+
+    capture = StdoutCapture()
+    made = Board(Settings(cwd=str(tmp_path)), [], tools=[Chatty], plugins=[capture], env={"HOME": str(tmp_path)})
+    with capture:
+        print("outside")
+        result = await made.dispatch(Call("1", "Chatty"))
+    assert result.notes == ("printed: hello from True\nand again",)
+    assert result.text == "value"
+    assert capsys.readouterr().out == "outside\n"

@@ -6,8 +6,7 @@ import pytest
 
 from pegboard.errors import PluginError
 from pegboard.hookspecs import CORE_HOOKS
-from pegboard.plugins.hook_checks import known_hooks
-from pegboard.plugins.hook_declarations import read_hooks
+from pegboard.plugins.hook_checks import known_hooks, read_hooks
 from pegboard_session.hookspecs import SessionHooks
 
 FILE, VALUE = inspect.getsourcefile(SessionHooks), "pegboard_session.hookspecs:SessionHooks"

@@ -5,8 +5,8 @@ import pytest
 
 import pegboard_files
 import pegboard_processes
-from pegboard import Board, Context, ProcessSpec, Result, Text, tool
-from pegboard_session import CachePoints, ReplayProvider, Session, Transcript, restore, tool_result
+from pegboard import Board, Context, ProcessSpec, Result, Text, tool, tool_result
+from pegboard_session import CachePoints, ReplayProvider, Session, Transcript, restore
 
 from .scripts import Mutate, TextInput, text, turn, use
 

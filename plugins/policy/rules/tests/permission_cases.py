@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from pegboard import Context, Decision, Facts, Input, Part, Tool, ToolInfo, tool
-from pegboard.permission.approved_paths import with_paths
-from pegboard.permission.decide import Step, trace
+from pegboard.contract import with_paths
+from pegboard.execution.explain import Step, trace
 from pegboard.settings import Settings, load
 from pegboard_rules.modes import ALL
 from pegboard_rules.opinions import decide_by_rules, opinions

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from pegboard import Allow, Ask, Context, Deny, Facts, Part
-from pegboard.permission.modes import may_classify
+from pegboard.permission.decide import may_classify
 from pegboard.settings import Settings, load
 from pegboard_rules.modes import ALL
 

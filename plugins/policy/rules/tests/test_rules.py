@@ -13,7 +13,7 @@ import pytest
 from pegboard import Allow, Ask, Context, Deny, Facts, Part
 from pegboard.errors import SettingsError
 from pegboard.settings import Settings
-from pegboard.settings.line_numbers import find_lines, lines_of
+from pegboard.settings.parsing import find_lines, lines_of
 from pegboard.settings.rules import bare_name, name_matches, split_rule
 from pegboard_rules.grammar import Rule
 from pegboard_rules.lint import covers, problems

@@ -13,7 +13,7 @@ from pegboard import Context, ProcessSpec
 from pegboard.settings.layers import Layer, Settings
 from pegboard_processes import ProcessExit
 from pegboard_processes.service import LocalProcesses
-from pegboard_sandbox import bubblewrap, wrapping
+from pegboard_sandbox import bubblewrap, hooks
 
 KEY = "sk-host-0123456789abcdef0123456789"
 
@@ -44,7 +44,7 @@ class Box:
         ctx = self.context(**settings)
 
         async def wrap(spec: ProcessSpec) -> ProcessSpec:
-            return wrapping.wrap_process(spec, ctx) or spec
+            return hooks.wrap_process(spec, ctx) or spec
 
         return LocalProcesses(env={**os.environ, **self.env}, wrap=wrap, grace=0.5)
 
@@ -60,7 +60,7 @@ class Box:
         roots = (self.root,) if writable is None else writable
         spec = ProcessSpec(argv, self.root, writable=roots, timeout=20, keep_output=False)
         ended = await self.processes(**settings).run(spec, on_output=output.extend)
-        wrapping.tidy()
+        hooks.tidy()
         return ended, output.decode()
 
 
@@ -75,7 +75,7 @@ def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A state folder of the test's own."""
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     monkeypatch.setenv("ACME_API_KEY", KEY)
-    monkeypatch.setattr(wrapping, "LEDGERS", {})
+    monkeypatch.setattr(hooks, "LEDGERS", {})
     return tmp_path / "state" / "pegboard" / "sandbox"
 
 

@@ -10,7 +10,7 @@ import anyio
 import pytest
 
 from pegboard import ToolError
-from pegboard_sandbox import choosing, landlock
+from pegboard_sandbox import landlock, mechanism
 from pegboard_sandbox.policy import Policy
 
 
@@ -80,9 +80,9 @@ async def test_landlock_gives_each_process_a_temporary_folder_that_goes_away(loc
 
 def test_the_doctor_says_what_landlock_does_not_hold(locked):
     settings = locked.context(mechanism="landlock", **{"permissions.deny": ["Read(.env)"]}).settings
-    assert choosing.diagnose(settings)[1:] == [
+    assert mechanism.diagnose(settings)[1:] == [
         f"The sandbox uses Landlock. {landlock.LIMITS}",
-        "Rules that deny Read do not hold for what a command starts: Landlock cannot hide files.",
+        "Rules that deny Read do not apply to the programs that a command starts: Landlock cannot hide files.",
     ]
 
 

@@ -10,7 +10,7 @@ from ipaddress import ip_address
 
 import pytest
 
-from pegboard_sandbox.hosts import Allowed, RefusedError, is_public
+from pegboard_sandbox.hosts import Allowed, HostRefusedError, is_public
 
 FETCH = """
 import http.client, os, sys, urllib.parse, urllib.request
@@ -182,7 +182,7 @@ async def test_a_denied_host_is_refused_although_it_is_allowed(box, port):
 
 
 def test_a_denied_host_is_not_reached_by_its_number():
-    with pytest.raises(RefusedError, match="List it by its number"):
+    with pytest.raises(HostRefusedError, match="List it by its number"):
         Allowed(("*",), ("evil.example",)).addresses("8.8.8.8", 443)
     assert Allowed(("*", "8.8.8.8"), ("evil.example",)).addresses("8.8.8.8", 443)
 
@@ -223,7 +223,7 @@ async def test_the_exit_code_comes_through_the_bridge(box):
     ],
 )
 def test_a_host_that_is_not_meant_is_refused(patterns, host):
-    with pytest.raises(RefusedError):
+    with pytest.raises(HostRefusedError):
         Allowed(patterns).addresses(host, 443)
 
 

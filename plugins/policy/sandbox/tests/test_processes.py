@@ -14,7 +14,7 @@ import pegboard_processes
 import pegboard_sandbox
 from pegboard import Allow, Board, Call, Context, Input, ProcessSpec, Tool, ToolError, hookimpl
 from pegboard.settings.layers import Settings
-from pegboard_sandbox import bubblewrap, choosing, wrapping
+from pegboard_sandbox import bubblewrap, hooks, mechanism
 
 
 async def test_the_environment_is_cleared_to_a_list(box):
@@ -86,7 +86,7 @@ async def test_killing_leaves_nothing(box, tree):
             await ready.wait()
         assert (box.root / ".vscode").is_dir()
         await child.kill()
-    wrapping.tidy()
+    hooks.tidy()
     assert name.replace(" ", "\0").encode() not in b"".join(_commands())
     assert tree() == {}
 
@@ -114,7 +114,7 @@ async def test_stand_ins_stay_while_another_run_needs_them(box, tree):
         assert (box.root / ".vscode").is_dir()
         await anyio.to_thread.run_sync((box.root / "fifo").write_text, "go\n")
         await child.wait()
-    wrapping.tidy()
+    hooks.tidy()
     (box.root / "fifo").unlink()
     assert tree() == {}
 
@@ -139,9 +139,9 @@ async def test_a_missing_sandbox_may_be_accepted_in_the_settings(box, tree, with
 
 
 def test_the_doctor_names_what_is_missing(box, without_bubblewrap):
-    found = choosing.diagnose(box.context(mechanism="bubblewrap").settings)
-    assert found == [f"The sandbox is switched on, but bwrap is not installed. {choosing.REMEDY}"]
-    [fine] = choosing.diagnose(Settings())
+    found = mechanism.diagnose(box.context(mechanism="bubblewrap").settings)
+    assert found == [f"The sandbox is on, but bwrap is not installed. {mechanism.REMEDY}"]
+    [fine] = mechanism.diagnose(Settings())
     assert fine.startswith("Switched off. Here bubblewrap cannot be used (bwrap is not installed), Landlock ")
 
 
@@ -149,12 +149,12 @@ def test_a_program_that_refuses_to_make_a_sandbox_is_named(tmp_path):
     program = tmp_path / "bwrap"
     program.write_text("#!/bin/sh\necho 'bwrap: setting up uid map: Permission denied' >&2\nexit 1\n")
     program.chmod(0o755)
-    assert bubblewrap.trouble(str(program)) == "bwrap is refused (bwrap: setting up uid map: Permission denied)"
+    assert bubblewrap.trouble(str(program)) == "bwrap is not permitted (bwrap: setting up uid map: Permission denied)"
 
 
 def test_nothing_is_wrapped_unless_it_is_switched_on(box):
     spec = ProcessSpec(("true",), box.root)
-    assert wrapping.wrap_process(spec, box.context(enabled=False)) is None
+    assert hooks.wrap_process(spec, box.context(enabled=False)) is None
 
 
 async def test_a_tool_of_the_board_runs_its_commands_in_the_sandbox(box, tree, tmp_path):
@@ -183,7 +183,7 @@ async def test_a_tool_of_the_board_runs_its_commands_in_the_sandbox(box, tree, t
     with anyio.fail_after(15):  # a thread of the plugin tidies up; nothing announces it
         while (box.root / ".vscode").exists() or (box.root / ".envrc").exists():
             await anyio.sleep(0.05)
-    await wrapping.end_session()
+    await hooks.end_session()
     assert "Is a directory" in result.text
     assert tree() == {"in": "x\n"}
     assert not (tmp_path / "out").exists()

@@ -8,7 +8,7 @@ import pytest
 
 from pegboard.extensions import Fine
 from pegboard.settings import load
-from pegboard_sandbox import bubblewrap, choosing
+from pegboard_sandbox import bubblewrap, mechanism
 from pegboard_sandbox.policy import Policy
 
 
@@ -127,7 +127,7 @@ def test_the_doctor_says_what_the_settings_leave_open(read):
     if problem := bubblewrap.trouble(bubblewrap.find()):
         pytest.skip(f"No sandbox can be made here: {problem}.")
     on = read({"enabled": True, "network": {"mode": "on", "allowedDomains": ["a"]}})
-    assert choosing.diagnose(on)[1:] == [
+    assert mechanism.diagnose(on)[1:] == [
         "The sandbox leaves the network open: sandbox.network.mode is on.",
         "sandbox.network.allowedDomains is not used: sandbox.network.mode is on.",
     ]
@@ -139,7 +139,7 @@ def test_the_doctor_says_what_the_settings_leave_open(read):
 def test_the_doctor_says_what_is_available(read, enabled, how):
     if problem := bubblewrap.trouble(bubblewrap.find()):
         pytest.skip(f"No sandbox can be made here: {problem}.")
-    [said] = choosing.diagnose(read({"enabled": enabled}))
+    [said] = mechanism.diagnose(read({"enabled": enabled}))
     assert isinstance(said, Fine)
     assert said.startswith(f"{how} Here bubblewrap can be used ({bubblewrap.find()}), Landlock can")
 
@@ -187,5 +187,5 @@ def test_the_doctor_names_a_rule_that_no_sandbox_can_hold(tmp_path):
     if problem := bubblewrap.trouble(bubblewrap.find()):
         pytest.skip(f"No sandbox can be made here: {problem}.")
     settings = load(tmp_path, {}, {"sandbox.enabled": True, "permissions.deny": ["Read(*/private/**)"]})
-    _, said = choosing.diagnose(settings)
+    _, said = mechanism.diagnose(settings)
     assert said.startswith("The rule Read(*/private/**) in the command line does not hold for what a command starts")

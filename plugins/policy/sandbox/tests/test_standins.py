@@ -12,7 +12,7 @@ import pytest
 
 from pegboard import ProcessSpec, ToolError
 from pegboard_hosts import tidy_up
-from pegboard_sandbox import wrapping
+from pegboard_sandbox import hooks
 from pegboard_sandbox.ledger import Ledger
 
 HOST = """
@@ -23,13 +23,13 @@ from pegboard import Context, ProcessSpec
 from pegboard_processes.service import LocalProcesses
 from pegboard.settings.layers import Layer, Settings
 from pegboard_hosts import tidy_up
-from pegboard_sandbox import wrapping
+from pegboard_sandbox import hooks
 
 root = Path(sys.argv[1])
 ctx = Context(root, settings=Settings([Layer("user", "user", {"sandbox.enabled": True})], cwd=str(root)))
 
 async def wrap(spec):
-    return wrapping.wrap_process(spec, ctx) or spec
+    return hooks.wrap_process(spec, ctx) or spec
 
 async def main():
     spec = ProcessSpec(("sh", "-c", sys.argv[2]), root, writable=(root,), keep_output=False)
@@ -106,7 +106,7 @@ async def test_many_runs_at_once_in_one_folder(box, tree):
     async with anyio.create_task_group() as tasks:
         for number in range(12):
             tasks.start_soon(run, number)
-    wrapping.tidy_at_exit()
+    hooks.tidy_at_exit()
     assert sorted(tree()) == sorted(f"n{number}" for number in range(12))
 
 
@@ -120,7 +120,7 @@ async def test_a_run_that_cannot_be_started_leaves_nothing(box, tree, state):
     spec = ProcessSpec(("true", "bad\0word"), box.root, writable=(box.root,), keep_output=False)
     with pytest.raises(ToolError):
         await box.processes().run(spec)
-    wrapping.tidy()
+    hooks.tidy()
     assert tree() == {}
     assert [path.name for path in state.iterdir()] == ["lock"]
 
@@ -150,10 +150,10 @@ async def test_a_killed_sandbox_is_seen_to_be_over_at_once(box, tree):
             await ready.wait()
         os.kill(child.pid, signal.SIGKILL)
         await child.wait()
-    wrapping.tidy()
+    hooks.tidy()
     with anyio.fail_after(10):
         while tree():
-            wrapping.tidy()
+            hooks.tidy()
             await anyio.sleep(0.05)
 
 
@@ -163,12 +163,12 @@ async def test_what_an_earlier_run_left_stays_for_the_next_one_that_relies_on_it
     other.mkdir()
     before = sorted(tree())
     ctx, common, roots = box.context(), box.root / ".git/commondir", (box.root, other)
-    first = wrapping.wrap_process(ProcessSpec(("true",), box.root, writable=(box.root,)), ctx)
-    second = wrapping.wrap_process(
+    first = hooks.wrap_process(ProcessSpec(("true",), box.root, writable=(box.root,)), ctx)
+    second = hooks.wrap_process(
         ProcessSpec(("true",), box.root, writable=roots, opens=(box.root / ".git/worktrees",)), ctx
     )
     first.on_end()
-    wrapping.tidy()  # It comes when it likes: here, between the layout of the second run and its start.
+    hooks.tidy()  # It comes when it likes: here, between the layout of the second run and its start.
     assert common.read_text() == ".\n"
     assert subprocess.run(second.argv, env=second.env, check=False).returncode == 0
     second.on_end()

@@ -18,7 +18,7 @@ from pegboard import Call
 from pegboard.settings import Settings
 from pegboard.settings.layers import Layer
 from pegboard_bash import Program, programs, simple
-from pegboard_bash.confining import HELD, confinement, diagnosis
+from pegboard_bash.confinement import HELD, confinement, diagnosis
 from pegboard_confine import HELPER, available
 
 CORPUS = [json.loads(line) for line in (Path(__file__).parent / "data" / "commands.jsonl").read_text().splitlines()]
@@ -125,7 +125,7 @@ def test_what_fails_because_of_it_offers_to_ask(sh_is_a_reader, bash, ctx, answe
     assert result.text.endswith(HELD)
     again = bash("sh -c 'touch made'", dangerouslyDisableSandbox=True)
     assert again.code == "permission_denied"
-    assert "It asks to run outside the confinement of commands that only read." in again.text
+    assert "It asks to run unconfined, unlike other commands that only read." in again.text
     assert not (ctx.cwd / "made").exists()
 
 

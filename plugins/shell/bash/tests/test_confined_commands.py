@@ -29,7 +29,7 @@ pytestmark = [
 def box(tmp_path_factory):
     base = tmp_path_factory.mktemp("confined").resolve() / "b"
     make_worlds(base)
-    with Box(base, str(Path(confine.__file__).parent.parent)) as made:
+    with Box(base, [path for path in sys.path if path]) as made:
         yield made
 
 

@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from pegboard_bash import Program, printing, register_programs
+from pegboard_bash import Program, bash_printer, register_programs
 from pegboard_bash.understanding import FAILED, understand
 from pegboard_confine import LANDLOCK, available
 
@@ -50,7 +50,7 @@ def test_a_name_that_no_file_can_have_asks(program, word, repo):
 
 
 def test_an_error_while_understanding_asks_and_is_logged(repo, caplog):
-    def check(words, deed):
+    def check(words, effects):
         raise ZeroDivisionError
 
     register_programs({"acme-broken": Program(check=check)})
@@ -131,15 +131,15 @@ TEXTS = [
 @pytest.mark.skipif(available().kind != LANDLOCK, reason="there is no Landlock here")
 @pytest.mark.parametrize("text", [*TEXTS, "if ls; fi", "echo 'a", "echo " + "{a,b}" * 1_500, "( " * 300])
 def test_bash_prints_the_same_confined(text):
-    bash = printing._bash()
+    bash = bash_printer._bash()
     assert bash
-    assert printing._confined(bash, text.encode()) == printing._plain(bash, text.encode())
+    assert bash_printer._confined(bash, text.encode()) == bash_printer._plain(bash, text.encode())
 
 
 @pytest.mark.skipif(available().kind != LANDLOCK, reason="there is no Landlock here")
 def test_bash_is_asked_where_it_can_see_nothing(repo):
     """Were a text ever run, or a file read: this is the same place with another program in it."""
-    place = printing._place(os.getpid())
+    place = bash_printer._place(os.getpid())
     (repo / "started").touch()
     outlet, inlet = os.pipe()
     script = f"cat {repo}/../outside/secret; ls {repo}; touch {repo}/x; echo > /dev/tcp/127.0.0.1/80; echo end"

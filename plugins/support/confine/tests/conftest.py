@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from pegboard_confine import LANDLOCK, Limits, Wanted, available, place_for
+from pegboard_confine import LANDLOCK, Access, ResourceLimits, available, confinement_for
 
 PATH = f"{os.path.dirname(sys.executable)}:{sys.base_prefix}/bin:/usr/local/bin:/usr/bin:/bin"
 
@@ -29,13 +29,13 @@ class Ended:
 
 @dataclass
 class Room:
-    """Where commands are run: `inside` is the working directory, `outside` belongs to somebody else."""
+    """Where commands are run: `inside` is the working directory, `outside` belongs to another user."""
 
     inside: Path
     outside: Path
-    wanted: Wanted
+    wanted: Access
     kind: str = LANDLOCK
-    limits: Limits = field(default_factory=Limits)
+    limits: ResourceLimits = field(default_factory=ResourceLimits)
 
     def seeing(self, **more: object) -> Room:
         """The same room with something else to see."""
@@ -43,7 +43,7 @@ class Room:
 
     def run(self, command: str, *, on_start: Callable[[int], None] | None = None, seconds: float = 30) -> Ended:
         """Run a command of bash, confined."""
-        place = place_for(self.wanted, self.kind)
+        place = confinement_for(self.wanted, self.kind)
         try:
             with tempfile.TemporaryFile() as output, open(os.devnull, "rb") as nothing:
                 standard = (nothing.fileno(), output.fileno(), output.fileno())
@@ -88,4 +88,4 @@ def room(tmp_path: Path) -> Room:
     (inside / "notes.txt").write_text("notes\n")
     (outside / "secret.txt").write_text("secret\n")
     home = os.path.realpath(os.path.expanduser("~"))
-    return Room(inside.resolve(), outside.resolve(), Wanted((str(inside.resolve()),), home, PATH))
+    return Room(inside.resolve(), outside.resolve(), Access((str(inside.resolve()),), home, PATH))

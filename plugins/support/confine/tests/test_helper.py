@@ -19,11 +19,11 @@ from pegboard_confine import (
     BUBBLEWRAP,
     HELPER,
     LANDLOCK,
+    Access,
     HelperError,
-    Limits,
-    Wanted,
+    ResourceLimits,
     available,
-    place_for,
+    confinement_for,
     seccomp,
     spare,
     spares,
@@ -68,7 +68,7 @@ def test_no_call_is_lost_or_run_twice_while_everything_is_killed(room, number):
     killer.start()
     try:
         for name in range(60):
-            place = place_for(room.wanted, room.kind)
+            place = confinement_for(room.wanted, room.kind)
             with open(os.devnull, "rb") as nothing:
                 argv = ("bash", "-c", f"echo {name}")
                 started = place.start(argv, "/", {"PATH": "/usr/bin:/bin"}, (nothing.fileno(), log, log))
@@ -113,7 +113,7 @@ def test_nothing_is_left_of_what_was_killed_or_could_not_start(room):
         def refuse(pid: int) -> None:
             raise PermissionError(1, "not in this group")
 
-        place = place_for(room.wanted, room.kind)
+        place = confinement_for(room.wanted, room.kind)
         with pytest.raises(PermissionError, match="not in this group"):
             place.start(("true",), "/", {"PATH": "/usr/bin:/bin"}, (0, 1, 2), refuse)
         place.end()
@@ -161,7 +161,7 @@ def test_the_helper_has_an_empty_environment_and_no_rights(room):
 def test_a_helper_that_does_not_start_is_an_error_and_not_a_wait(room, monkeypatch):
     broken = spares.Helper()
     monkeypatch.setattr(spares.helper, "__file__", os.devnull)
-    job = spares.Job("/bin/true", ("true",), "/", {}, (0, 1, 2), -1)
+    job = spares.SpareCommand("/bin/true", ("true",), "/", {}, (0, 1, 2), -1)
     began = time.monotonic()
     with pytest.raises(HelperError, match="does not work"):
         broken.start(job)
@@ -278,9 +278,13 @@ def test_what_cannot_start_says_so(room):
 @pytest.mark.parametrize(
     ("limits", "command", "sign"),
     [
-        (Limits(memory_bytes=200_000_000), "x=$(head -c 400000000 /dev/zero | tr '\\0' a); echo REACHED", "allocate"),
-        (Limits(cpu_seconds=1), "while :; do :; done; echo REACHED", ""),
-        (Limits(file_bytes=10_000), "head -c 20000 /dev/zero > $TMPDIR/f; echo REACHED >&2; [ $? -gt 1 ]", ""),
+        (
+            ResourceLimits(memory_bytes=200_000_000),
+            "x=$(head -c 400000000 /dev/zero | tr '\\0' a); echo REACHED",
+            "allocate",
+        ),
+        (ResourceLimits(cpu_seconds=1), "while :; do :; done; echo REACHED", ""),
+        (ResourceLimits(file_bytes=10_000), "head -c 20000 /dev/zero > $TMPDIR/f; echo REACHED >&2; [ $? -gt 1 ]", ""),
     ],
 )
 def test_limits_hold(limits, command, sign, room):
@@ -298,8 +302,8 @@ def test_no_core_is_written(room):
 def test_a_host_with_a_lower_limit_starts_commands_all_the_same(room):
     script = (
         "import resource, sys\nresource.setrlimit(resource.RLIMIT_CORE, (0, 0))\n"
-        "from pegboard_confine import LANDLOCK, Wanted, place_for\n"
-        "place = place_for(Wanted((sys.argv[1],), sys.argv[1], '/usr/bin:/bin'), LANDLOCK)\n"
+        "from pegboard_confine import LANDLOCK, Access, confinement_for\n"
+        "place = confinement_for(Access((sys.argv[1],), sys.argv[1], '/usr/bin:/bin'), LANDLOCK)\n"
         "for number in '12':\n"
         "    started = place.start(('bash', '-c', f'echo {number}'), '/', {'PATH': '/usr/bin:/bin'}, (0, 1, 2))\n"
         "    while started.poll() is None: pass\n"
@@ -364,5 +368,5 @@ def test_what_is_chosen_is_what_there_is():
 
 
 def test_wants_that_are_alike_are_equal():
-    assert Wanted(("/a",), "/h", may_read=str.isascii) == Wanted(("/a",), "/h", may_read=str.isalpha)
-    assert Wanted(("/a",), "/h", rules=1) != Wanted(("/a",), "/h", rules=2)
+    assert Access(("/a",), "/h", may_read=str.isascii) == Access(("/a",), "/h", may_read=str.isalpha)
+    assert Access(("/a",), "/h", rules=1) != Access(("/a",), "/h", rules=2)

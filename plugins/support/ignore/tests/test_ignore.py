@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from pegboard_ignore import GlobError, Lookup, Matcher, Rules, Scope, Tally, expand, split_list, walk
+from pegboard_ignore import GlobError, IgnoreRules, Lookup, Matcher, Scope, Tally, expand, split_list, walk
 
 sys.path.insert(0, str(Path(__file__).parent))
 from trees import environment, grow, kept_by_git
@@ -178,6 +178,6 @@ def test_a_list_of_globs_is_split_outside_braces_only() -> None:
 
 
 def test_globs_to_keep_decide_by_the_last_that_fits() -> None:
-    rules = Rules.from_globs(["*.py", "!test_*", "src/*.txt"])
+    rules = IgnoreRules.from_globs(["*.py", "!test_*", "src/*.txt"])
     said = [rules.decide(path, os.path.basename(path), False) for path in ("a.py", "x/test_a.py", "src/b.txt", "b.txt")]
     assert said == [True, False, True, None]

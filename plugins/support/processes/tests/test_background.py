@@ -123,7 +123,7 @@ async def test_a_listener_that_fails_stops_nothing(caplog):
     async with LocalBackground(listen) as background:
         task = await background.wait(background.start("quick", anyio.lowlevel.checkpoint).id)
         assert task.state == "done"
-    assert "a listener to the end of background work failed" in caplog.text
+    assert "a listener for the end of a background task failed" in caplog.text
 
 
 async def test_work_can_be_started_from_a_worker_thread(background):

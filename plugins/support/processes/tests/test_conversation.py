@@ -225,7 +225,7 @@ async def test_a_send_that_was_cut_off_ends_the_conversation(processes):
     async with processes.open(sh("sleep 60")) as process:
         with anyio.move_on_after(0.2):
             await process.send(b"x" * 10_000_000)
-        with pytest.raises(ToolError, match=r"Only a part of a message was sent to sh\. Restart it\."):
+        with pytest.raises(ToolError, match=r"Only part of a message was sent to sh\. Restart it\."):
             await process.send(b"y")
 
 

@@ -21,7 +21,7 @@ from pegboard.errors import ToolError
 from pegboard_confine import HELPER
 from pegboard_processes import ProcessExit
 from pegboard_processes import child as child_module
-from pegboard_processes.reaper import MARKER, Tree
+from pegboard_processes.reaper import MARKER, ProcessTree
 from pegboard_processes.service import LocalProcesses
 
 TAG = "PEGBOARD_TEST_TAG"
@@ -270,7 +270,7 @@ async def test_a_full_disk_loses_output_but_not_the_process(tmp_path, sh):
 
 
 async def test_a_disk_that_fills_up_while_writing_is_said_in_the_exit(sh, monkeypatch, tmp_path):
-    monkeypatch.setattr("pegboard_processes.service._Shared.new_file", lambda self, token: tmp_path / "link")
+    monkeypatch.setattr("pegboard_processes.service._SharedProcesses.new_file", lambda self, token: tmp_path / "link")
     from pegboard_processes import streams
 
     real = os.open
@@ -409,11 +409,11 @@ async def test_secrets_of_the_host_do_not_reach_a_process(tmp_path, sh, monkeypa
 @pytest.mark.parametrize(
     ("change", "message", "code"),
     [
-        ({"argv": ("no-such-program",)}, "no-such-program cannot be started: there is no such program.", "not_found"),
+        ({"argv": ("no-such-program",)}, "no-such-program cannot be started: the program was not found.", "not_found"),
         ({"cwd": Path("/no/such")}, "sh cannot be started in /no/such: there is no such folder.", "not_found"),
         ({"argv": ("/etc/passwd",)}, "/etc/passwd cannot be started: Permission denied.", "unsupported"),
         ({"argv": ("echo", "a\0b")}, "'echo' cannot be started: its arguments hold a character", "invalid_input"),
-        ({"argv": ()}, "There is nothing to start: the command is empty.", "invalid_input"),
+        ({"argv": ()}, "The command is empty, so there is nothing to start.", "invalid_input"),
         ({"argv": ("echo", "x" * 3_000_000)}, "echo cannot be started: Argument list too long.", "unsupported"),
     ],
 )
@@ -441,7 +441,7 @@ async def test_a_tree_that_cannot_be_ended_is_not_waited_for(processes, sh, monk
     monkeypatch.setattr("pegboard_processes.reaper.PATIENCE", 0.1)
     monkeypatch.setattr(child_module, "DRAIN", 0.1)
     with monkeypatch.context() as patch:
-        patch.setattr(Tree, "signal", lambda self, *numbers: None)  # as if every process were stuck in the kernel
+        patch.setattr(ProcessTree, "signal", lambda self, *numbers: None)  # as if stuck in the kernel
         started = await processes.start(sh("sleep 3"))
         with anyio.fail_after(2.5):
             await started.kill()

@@ -126,7 +126,7 @@ class Agent(Tool[AgentInput, AgentOutput]):
         return None
 
     async def call(self, args: AgentInput, ctx: Context, /) -> AgentOutput:
-        from pegboard_agent.running import Job  # Only a call needs it: git, background work and files.
+        from pegboard_agent.agent_run import AgentRun  # Only a call needs it: git, background work and files.
 
         if args.isolation == "remote":
             raise ToolError("isolation=remote is not supported. Use worktree, or leave it out.", code="unsupported")
@@ -136,7 +136,7 @@ class Agent(Tool[AgentInput, AgentOutput]):
         seconds = args.timeout or ctx.settings.get("agents.timeoutSeconds")
         if args.resume:
             child = agents.resume(args.resume)
-            job = Job(child, args, ctx, seconds, isolated=child.workspace is not None)
+            job = AgentRun(child, args, ctx, seconds, isolated=child.workspace is not None)
             return await job.start(background=bool(args.run_in_background))
         kind = self._kind(args.subagent_type or DEFAULT_KIND, ctx)
         if kind is None:
@@ -144,11 +144,11 @@ class Agent(Tool[AgentInput, AgentOutput]):
         background = kind.background if args.run_in_background is None else args.run_in_background
         model, warnings = choose_model(args.model, kind.model, ctx.settings, os.environ, agents.model_aliases())
         child = agents.prepare(_request(args, kind, model, ctx))
-        job = Job(child, args, ctx, seconds, warnings=warnings, isolated=self._isolated(args, kind))
+        job = AgentRun(child, args, ctx, seconds, warnings=warnings, isolated=self._isolated(args, kind))
         return await job.start(background=background)
 
     def content(self, value: AgentOutput, /) -> str:
-        from pegboard_agent.reports import worded
+        from pegboard_agent.reports import worded  # Only a result needs it, and it imports the output models.
 
         return worded(value)
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from pegboard import Settings
 from pegboard.permission import name_matches, split_rule
 from pegboard.settings import FOLDERS, home
-from pegboard_agent.frontmatter import FaultError, Found, read_definition
+from pegboard_agent.frontmatter import FaultError, ParsedDefinition, read_definition
 from pegboard_agent.tool_choice import STARTERS
 from pegboard_session import AgentDefinition
 
@@ -27,7 +27,7 @@ class Catalogue:
 
     kinds: dict[str, AgentDefinition] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
-    found: dict[str, Found] = field(default_factory=dict)
+    found: dict[str, ParsedDefinition] = field(default_factory=dict)
 
     def check(self, known: set[str]) -> Iterator[str]:
         """Problems across definitions: unknown tools, and agents that start each other in a cycle."""
@@ -106,7 +106,7 @@ def listing(known: Catalogue) -> str:
     return "\n".join(["Kinds of agents for the tool Agent (subagent_type):", *lines])
 
 
-def _of_level(folder: Path, made: Catalogue, *, links: bool) -> Iterator[Found]:
+def _of_level(folder: Path, made: Catalogue, *, links: bool) -> Iterator[ParsedDefinition]:
     """The definitions below one folder, ours first; of two equal names the first counts."""
     seen: dict[str, str] = {}
     for name in FOLDERS:
@@ -140,7 +140,7 @@ def _files(folder: Path, made: Catalogue) -> list[Path]:
     return [folder / name for name in names[:MOST]]
 
 
-def _harmless(found: Found, made: Catalogue) -> AgentDefinition:
+def _harmless(found: ParsedDefinition, made: Catalogue) -> AgentDefinition:
     kind = found.definition
     for key, is_set in (("model", kind.model), ("background", kind.background)):
         if is_set:

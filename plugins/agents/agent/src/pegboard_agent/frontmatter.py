@@ -37,7 +37,7 @@ class FaultError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class ParsedDefinition:
     """A definition, and what its author should know about the file."""
 
     definition: AgentDefinition
@@ -45,7 +45,7 @@ class Found:
     remarks: tuple[str, ...] = ()
 
 
-def read_definition(path: Path) -> Found:
+def read_definition(path: Path) -> ParsedDefinition:
     """The definition in a file; raises `FaultError`."""
     try:
         seen = path.stat()
@@ -59,7 +59,7 @@ def read_definition(path: Path) -> Found:
 
 
 @lru_cache(maxsize=2000)
-def _read(path: Path, stamp: tuple[int, ...]) -> Found | str:
+def _read(path: Path, stamp: tuple[int, ...]) -> ParsedDefinition | str:
     """The same, read once as long as the file stays as it is; a fault is returned so that it is kept as well."""
     try:
         return _parse(path)
@@ -67,7 +67,7 @@ def _read(path: Path, stamp: tuple[int, ...]) -> Found | str:
         return str(fault)
 
 
-def _parse(path: Path) -> Found:
+def _parse(path: Path) -> ParsedDefinition:
     # Imported here because most sessions start no agent, and a parser is not free.
     from pegboard_agent.fields import FieldsError, read_fields
 
@@ -88,7 +88,7 @@ def _parse(path: Path) -> Found:
         raise FaultError(f"{path}:{fault.line + 1}: {fault}") from None
     lines = {name: line + 1 for name, line in lines.items()}
     remarks += _unused(path, fields, lines)
-    return Found(_definition(path, fields, lines, body), lines, tuple(remarks))
+    return ParsedDefinition(_definition(path, fields, lines, body), lines, tuple(remarks))
 
 
 def _bytes(path: Path) -> bytes:
@@ -143,7 +143,7 @@ def _definition(path: Path, fields: dict[str, Any], lines: dict[str, int], body:
             raise wrong(name, f"must be text, got {value!r}.")
         odd = next((char for char in value or "" if category(char) in UNSEEN and char not in SEEN_AFTER_ALL), "")
         if odd:
-            raise wrong(name, f"holds the character U+{ord(odd):04X}, which is not allowed.")
+            raise wrong(name, f"contains the character U+{ord(odd):04X}, which is not allowed.")
         return (value or "").strip()
 
     name, description = text("name") or path.stem, text("description")

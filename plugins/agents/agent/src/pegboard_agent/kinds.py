@@ -22,7 +22,7 @@ Report a plan of numbered steps, each with the files it concerns, what could go 
 BUILT_IN = (
     AgentDefinition(
         "general",
-        "Does a task of several steps on its own, with the tools you have.",
+        "Carries out a task of several steps on its own, with the tools you have.",
         GENERAL,
         source=BUILT_IN_SOURCE,
     ),

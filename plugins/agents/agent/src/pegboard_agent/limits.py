@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from pegboard import Context, ToolError
+from pegboard import Context, Settings, ToolError
 from pegboard.hosting import Pool
-from pegboard.permission import WorkingDirectories
+from pegboard.permission import Modes, WorkingDirectories
 from pegboard_agent.service import SubAgentRequest
 from pegboard_agent.tool_choice import ToolChoice, child_pool, unresolved
 
@@ -29,7 +29,7 @@ def require_tools(pool: Pool, choice: ToolChoice, kind: str) -> list[str]:
 
 
 def inside(ctx: Context, folder: Path) -> Path:
-    """A folder to work in: it has to lie in the working directories, links resolved."""
+    """A folder to work in: it must be inside the working directories, links resolved."""
     wanted = ctx.resolve(folder)
     real, folders = os.path.realpath(wanted), WorkingDirectories.of(ctx)
     if not os.path.isdir(real):
@@ -38,3 +38,14 @@ def inside(ctx: Context, folder: Path) -> Path:
         reason = f"cwd: {wanted} is outside the working directories. An agent may work only where its parent may."
         raise ToolError(reason, code="permission_denied")
     return Path(real)
+
+
+def narrower_mode(modes: Modes, parent: str, wanted: str | None, settings: Settings) -> str:
+    """The mode of a sub-agent: the one that is wanted, but never a wider one than its parent's."""
+    above = modes.effective(parent, settings)
+    mode = modes.get(wanted) if wanted else above
+    if mode is None or not above.asks:
+        return above.name
+    if not mode.asks:
+        return mode.name if above.width >= 0 else above.name
+    return above.name if mode.width > above.width else mode.name

@@ -15,7 +15,7 @@ from pegboard_session.usage import COUNTED
 
 MAX_REPORT_CHARS = 32_000
 EXCERPT = 2_000
-"""How much of a report stands in the announcement of an agent in the background."""
+"""How much of a report is in the announcement of a background agent."""
 
 
 def completed(

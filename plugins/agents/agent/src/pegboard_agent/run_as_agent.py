@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from pegboard import Board, Context
-from pegboard_agent.limits import require_tools
+from pegboard_agent.limits import narrower_mode, require_tools
 from pegboard_agent.scoped_board import AgentBoard
 from pegboard_agent.tool_choice import ToolChoice, fetched, joined
 from pegboard_session import AgentDefinition
@@ -13,7 +13,7 @@ from pegboard_session import AgentDefinition
 
 @dataclass(frozen=True, slots=True)
 class AgentRole:
-    """What a session is made of when it is an agent: its tools, its place, its instructions and its limits."""
+    """What makes a session an agent: its tools, its folder, its instructions and its limits."""
 
     board: AgentBoard
     ctx: Context
@@ -36,7 +36,7 @@ def as_agent(board: Board, definition: AgentDefinition, ctx: Context) -> AgentRo
         narrowed,
         replace(
             ctx,
-            mode=board.hooks.modes.narrower(ctx.mode, definition.permission_mode, board.settings),
+            mode=narrower_mode(board.hooks.modes, ctx.mode, definition.permission_mode, board.settings),
             agent=replace(ctx.agent, kind=definition.name),
             loaded_tools=joined(ctx.loaded_tools, fetched(narrowed.pool, choice)),
         ),

@@ -15,7 +15,7 @@ from pegboard_session.boards import ToolBoard
 from pegboard_session.scoped_hooks import ScopedHooks
 
 OF_A_SESSION = ("start_session", "submit_prompt", "before_stop", "end_session")
-"""Hooks about a person's session: a sub-agent has neither a person's prompts nor an end that concerns anybody."""
+"""Hooks about a person's session: they do not apply to a sub-agent, which has no user prompts and no end of its own."""
 
 UNTOLD = frozenset({"session_started", "session_finished"})
 

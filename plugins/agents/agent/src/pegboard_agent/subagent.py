@@ -86,7 +86,7 @@ class SubAgent:
 
     @property
     def transcript(self) -> Path | None:
-        """The file with its conversation, beside that of the person's session."""
+        """The file with its conversation, next to that of the user's session."""
         whole = self._tree.root.transcript
         return whole.path.with_suffix("") / f"{self.id}.jsonl" if whole else None
 

@@ -1,4 +1,4 @@
-"""What a transcript says about sub-agents and costs, so that another process can go on where the first one ended."""
+"""What a transcript says about sub-agents and costs, so that another process can continue where the first one ended."""
 
 from __future__ import annotations
 

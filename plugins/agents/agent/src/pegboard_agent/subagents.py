@@ -1,4 +1,4 @@
-"""How a session starts others: what a sub-agent may use, how many there are, and where each stands."""
+"""How a session starts others: what a sub-agent may use, how many there are, and how deep each is nested."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pegboard import Agent, Context, Event, ToolError
-from pegboard_agent.limits import choice_of, inside, require_tools
+from pegboard_agent.limits import choice_of, inside, narrower_mode, require_tools
 from pegboard_agent.scoped_board import AgentBoard, agent_hooks
 from pegboard_agent.service import SERVICE, SubAgentRequest, SubAgentState
 from pegboard_agent.subagent import SubAgent
@@ -40,7 +40,7 @@ class SubAgents:
             self._recall()
 
     def registered(self) -> Mapping[str, AgentDefinition]:
-        """The kinds of agents that plugins bring, by name."""
+        """The kinds of agents that plugins provide, by name."""
         return registered_agents(self._session.board)
 
     def tools(self) -> Sequence[str]:
@@ -78,7 +78,7 @@ class SubAgents:
                 session.ctx.services.background.remember(replace(record.task, state=state))
 
     def note_stop(self, task: Task) -> None:
-        """Somebody stops work in the background: if it is an agent, it is not taken up again."""
+        """Background work is stopped by the user or the model: an agent that is stopped is not resumed."""
         for agent in self._tree.agents.values():
             if agent.task and agent.task.id == task.id:
                 agent.stop()
@@ -103,7 +103,7 @@ class SubAgents:
         if agent.is_recalled:
             self._take_up(agent, ctx)
         modes, wish = self._session.board.hooks.modes, agent.request.definition.permission_mode
-        mode = modes.narrower(ctx.mode, wish, ctx.settings)
+        mode = narrower_mode(modes, ctx.mode, wish, ctx.settings)
         agent.caller, agent.ctx = ctx.agent.id, replace(agent.ctx, mode=mode)
         return agent
 
@@ -164,13 +164,14 @@ class SubAgents:
 
     def _context(self, ctx: Context, request: SubAgentRequest, agent: Agent, loaded: Sequence[str]) -> Context:
         services, cwd, roots = ctx.services, ctx.cwd, ctx.roots
+        modes, wish = self._session.board.hooks.modes, request.definition.permission_mode
         if request.cwd is not None:
             cwd, roots = inside(ctx, request.cwd), (*roots, ctx.cwd)
         return replace(
             ctx,
             cwd=cwd,
             roots=roots,
-            mode=self._session.board.hooks.modes.narrower(ctx.mode, request.definition.permission_mode, ctx.settings),
+            mode=narrower_mode(modes, ctx.mode, wish, ctx.settings),
             agent=agent,
             loaded_tools=joined(ctx.loaded_tools, loaded),
             services=replace(services, files=services.files.fork(conversation=True) if services.files else None),

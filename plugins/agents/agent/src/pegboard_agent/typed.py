@@ -37,7 +37,7 @@ def asking_again(fault: str) -> str:
 
 def parse(text: str, schema: Mapping[str, Any]) -> tuple[Any, str]:
     """The value and an empty fault, or None and the fault."""
-    from jsonschema import Draft202012Validator
+    from jsonschema import Draft202012Validator  # Late for the same reason as above.
 
     fenced = FENCED.fullmatch(text)
     try:

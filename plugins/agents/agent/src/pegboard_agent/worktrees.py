@@ -125,7 +125,7 @@ def _is_link(path: Path) -> bool:
 
 
 def folder_of(root: Path) -> Path:
-    """Where the worktrees of a project are; those of agents in a worktree stand beside it, not inside."""
+    """Where the worktrees of a project are; those of agents in a worktree are next to it, not inside it."""
     return root.parent if root.parent.parts[-2:] == FOLDER.parts else root / FOLDER
 
 

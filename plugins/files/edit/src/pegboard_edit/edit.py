@@ -6,9 +6,9 @@ from pathlib import Path
 
 from pegboard import Context, Facts, Input, Tool, ToolError, hookimpl
 from pegboard.wording import counted
-from pegboard_edit.edits import Applied, Replacement, Rules, apply_all
-from pegboard_edit.matching import LEVELS
-from pegboard_edit.outputs import EditOutput
+from pegboard_edit.edit_output import EditOutput
+from pegboard_edit.edits import Applied, MatchRules, Replacement, apply_all
+from pegboard_edit.match import LEVELS
 from pegboard_files import FileState
 from pegboard_files.encodings import view_of
 from pegboard_files.patches import Patch, patch
@@ -153,7 +153,7 @@ def _worked_out(path: Path, edits: list[Replacement], ctx: Context) -> tuple[Tex
     if ctx.settings.get("edit.knowledge") == "strict":
         _require_reading(before, known, edits)
     has_seen = known is not None and not has_changed and known.complete
-    applied = apply_all(before, edits, Rules(_levels(ctx), has_seen, has_changed))
+    applied = apply_all(before, edits, MatchRules(_levels(ctx), has_seen, has_changed))
     return before, applied, known
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from pegboard import ToolError
-from pegboard_edit.matching import Match, find, without_overlaps
+from pegboard_edit.match import Match, find, without_overlaps
 from pegboard_edit.misses import help_for
 from pegboard_files.encodings import Places, newline_of, view_of
 from pegboard_files.text_file import TextFile
@@ -23,7 +23,7 @@ class Replacement:
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
+class MatchRules:
     """What is known about the file that an edit changes."""
 
     levels: tuple[str, ...]
@@ -42,7 +42,7 @@ class Applied:
     strategies: list[str]
 
 
-def apply_all(file: TextFile, edits: list[Replacement], rules: Rules) -> Applied:
+def apply_all(file: TextFile, edits: list[Replacement], rules: MatchRules) -> Applied:
     """Apply each replacement to the result of the previous ones."""
     text, count, strategies = file.text, 0, list[str]()
     for index, edit in enumerate(edits):
@@ -53,7 +53,7 @@ def apply_all(file: TextFile, edits: list[Replacement], rules: Rules) -> Applied
     return Applied(text, count, strategies)
 
 
-def _apply(file: TextFile, text: str, edit: Replacement, rules: Rules, place: str) -> tuple[str, int, str]:
+def _apply(file: TextFile, text: str, edit: Replacement, rules: MatchRules, place: str) -> tuple[str, int, str]:
     if edit.old == edit.new:
         raise ToolError(f"{place}old_string and new_string are identical, so nothing would change.")
     if not edit.old:
@@ -110,7 +110,7 @@ def _empty(file: TextFile, place: str) -> ToolError:
     return ToolError(f"{reason} Give the text to replace, or use Write to replace the whole file.")
 
 
-def _not_found(file: TextFile, view: str, edit: Replacement, rules: Rules, place: str) -> ToolError:
+def _not_found(file: TextFile, view: str, edit: Replacement, rules: MatchRules, place: str) -> ToolError:
     help_ = help_for(view, edit.old)
     if rules.has_changed:
         reason = f"{place}{file.path} has changed since it was read, and that text is not in it."
@@ -120,16 +120,16 @@ def _not_found(file: TextFile, view: str, edit: Replacement, rules: Rules, place
     )
 
 
-def _ambiguous(file: TextFile, view: str, match: Match, rules: Rules, place: str) -> ToolError:
+def _ambiguous(file: TextFile, view: str, match: Match, rules: MatchRules, place: str) -> ToolError:
     numbers = [str(view.count("\n", 0, start) + 1) for start, _ in match.spans[:MOST_NAMED]]
     more = f" and {len(match.spans) - MOST_NAMED} more" if len(match.spans) > MOST_NAMED else ""
     reason = f"{place}That text is in {file.path} {len(match.spans)} times, at lines {', '.join(numbers)}{more}."
     changed = f" {file.path} has changed since it was read." if rules.has_changed else ""
-    remedy = "Give more of the text around it, or set replace_all."
+    remedy = "Include more of the surrounding text, or set replace_all."
     return ToolError(f"{reason}{changed} {remedy}", code="stale" if rules.has_changed else "ambiguous")
 
 
-def _unseen(file: TextFile, rules: Rules, place: str, count: int) -> ToolError:
+def _unseen(file: TextFile, rules: MatchRules, place: str, count: int) -> ToolError:
     why = "has changed since it was read" if rules.has_changed else "has not been read in full in this conversation"
     found = f"the text is in it {count} times" if count > 1 else "the match is only approximate"
     return ToolError(f"{place}{file.path} {why}, and {found}. Read it first.", code="stale")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from pegboard_edit.matching import unescaped
+from pegboard_edit.match import unescaped
 
 MOST_LINES = 20_000
 LONGEST = 400

@@ -1,16 +1,16 @@
 """The Read tool."""
 
-from pegboard_read.outputs import (
+from pegboard_read.read import Read, ReadInput, register_tools
+from pegboard_read.read_output import (
     Cell,
     ImageFile,
     NotebookFile,
     PartsFile,
     PdfFile,
     ReadOutput,
-    TextFile,
+    TextOutput,
     UnchangedFile,
 )
-from pegboard_read.read import Read, ReadInput, register_tools
 
 __all__ = [
     "Cell",
@@ -21,7 +21,7 @@ __all__ = [
     "Read",
     "ReadInput",
     "ReadOutput",
-    "TextFile",
+    "TextOutput",
     "UnchangedFile",
     "register_tools",
 ]

@@ -7,12 +7,12 @@ from pathlib import Path
 
 from pegboard import Context
 from pegboard_files.safe_open import open_approved
-from pegboard_read.opening import explained, shown
-from pegboard_read.outputs import TextFile
-from pegboard_read.pages import Wanted
+from pegboard_read.open_file import explained, shown
+from pegboard_read.pages import LineRange
+from pegboard_read.read_output import TextOutput
 
 
-def folder_page(path: Path, ctx: Context, wanted: Wanted) -> TextFile:
+def folder_page(path: Path, ctx: Context, wanted: LineRange) -> TextOutput:
     """The sorted entries; a folder's name ends with a slash, a link's with an at sign."""
     try:
         folder = open_approved(path, ctx.approved_paths, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -25,7 +25,7 @@ def folder_page(path: Path, ctx: Context, wanted: Wanted) -> TextFile:
         raise explained(path, ctx.cwd, error) from None
     start = wanted.first(len(names))
     page = names[start - 1 :][: wanted.most]
-    return TextFile(
+    return TextOutput(
         file_path=shown(path),
         content="\n".join(page),
         num_lines=len(page),
@@ -43,7 +43,7 @@ def _entry(entry: os.DirEntry[str]) -> str:
     return f"{name}/" if entry.is_dir(follow_symlinks=False) else name
 
 
-def words_for(value: TextFile) -> str:
+def words_for(value: TextOutput) -> str:
     """The list as the model reads it."""
     if not value.total_lines:
         return f"{value.file_path} is an empty folder."

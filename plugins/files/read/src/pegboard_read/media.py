@@ -10,8 +10,8 @@ from pegboard import Block, Image, Text, ToolError
 from pegboard.wording import counted
 from pegboard_files import Files
 from pegboard_media import MediaError, Pdf, fit_picture, open_pdf
-from pegboard_read.outputs import Dimensions, ImageFile, PagePicture, PartsFile, PdfFile
 from pegboard_read.pages import tokens_in
+from pegboard_read.read_output import Dimensions, ImageFile, PagePicture, PartsFile, PdfFile
 
 MAX_WHOLE_PAGES = 10
 MAX_PAGES = 20

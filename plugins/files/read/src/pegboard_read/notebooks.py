@@ -9,8 +9,8 @@ from typing import Any
 
 from pegboard import Block, Image, Text, ToolError
 from pegboard_media import MediaError, fit_picture
-from pegboard_read.outputs import Cell, NotebookFile
-from pegboard_read.pages import Wanted, tokens_in
+from pegboard_read.pages import LineRange, tokens_in
+from pegboard_read.read_output import Cell, NotebookFile
 
 LARGEST = 100_000_000
 MAX_OUTPUT_CHARS = 10_000
@@ -22,7 +22,7 @@ class NotANotebookError(Exception):
     """The file is named like a notebook but is not a valid one; the message says why."""
 
 
-def notebook_of(data: bytes, name: str, wanted: Wanted) -> NotebookFile:
+def notebook_of(data: bytes, name: str, wanted: LineRange) -> NotebookFile:
     """The requested cells: offset and limit count cells."""
     try:
         whole = json.loads(data)

@@ -12,7 +12,7 @@ MAX_LINE_CHARS = 2000
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class LineRange:
     """The range that the model asked for."""
 
     offset: int | None
@@ -33,7 +33,7 @@ class Wanted:
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class LinePage:
     """The lines that fit."""
 
     content: str
@@ -85,7 +85,7 @@ def shortened(line: str, left_out: int = 0) -> str:
     return f"{line[:MAX_LINE_CHARS]}… (cut: {hidden:,} more characters in this line)"
 
 
-def page_of(body: bytes, charset: Charset, wanted: Wanted) -> Page:
+def page_of(body: bytes, charset: Charset, wanted: LineRange) -> LinePage:
     """The page of a text that fits in memory."""
     text = body.decode(charset.encoding)
     newline, mixed = newline_of(text)
@@ -93,7 +93,7 @@ def page_of(body: bytes, charset: Charset, wanted: Wanted) -> Page:
     if view.endswith("\n"):
         view = view[:-1]
     elif not view:
-        return Page("", [], wanted.first(0), 0, False, 0, False, newline, mixed)
+        return LinePage("", [], wanted.first(0), 0, False, 0, False, newline, mixed)
     lines = view.split("\n")
     total, cut = len(lines), 0
     start = wanted.first(total)
@@ -110,7 +110,7 @@ def page_of(body: bytes, charset: Charset, wanted: Wanted) -> Page:
         cut = sum(len(line) > MAX_LINE_CHARS for line in lines)
         view = "\n".join(lines)
     more = start - 1 + len(lines) < total
-    return Page(view, lines, start, total, more, cut, capped, newline, mixed)
+    return LinePage(view, lines, start, total, more, cut, capped, newline, mixed)
 
 
 def _has_long_line(view: str) -> bool:

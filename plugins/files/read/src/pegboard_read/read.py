@@ -11,20 +11,22 @@ from pydantic import Field
 
 from pegboard import Block, Context, Input, Tool, hookimpl
 from pegboard_files.records import terminal_text
+from pegboard_read.file_reader import FileReader
 from pegboard_read.folders import folder_page, words_for
-from pegboard_read.numbering import numbered
-from pegboard_read.opening import explained, look_at, open_regular, shown
-from pegboard_read.outputs import (
+from pegboard_read.line_numbers import numbered
+from pegboard_read.open_file import explained, look_at, open_regular, shown
+from pegboard_read.pages import LineRange
+from pegboard_read.read_output import (
     ImageFile,
     NotebookFile,
     PartsFile,
     PdfFile,
     ReadOutput,
-    TextFile,
+    TextOutput,
     UnchangedFile,
 )
-from pegboard_read.pages import Wanted
-from pegboard_read.reading import Reading
+
+# Imports happen inside functions: listing tools must not load the readers of images, PDFs and notebooks.
 
 
 class ReadInput(Input):
@@ -65,7 +67,7 @@ class Read(Tool[ReadInput, ReadOutput]):
     def call(self, args: ReadInput, ctx: Context, /) -> ReadOutput:
         path = ctx.resolve(args.file_path)
         found = look_at(path, ctx.cwd)
-        wanted = Wanted(args.offset, args.limit, ctx.settings.get("read.maxTokens"))
+        wanted = LineRange(args.offset, args.limit, ctx.settings.get("read.maxTokens"))
         if stat.S_ISDIR(found.st_mode):
             return folder_page(path, ctx, wanted)
         view = f"{args.offset}:{args.limit}:{args.pages}:{args.encoding}"
@@ -74,14 +76,14 @@ class Read(Tool[ReadInput, ReadOutput]):
         file, found = open_regular(path, ctx)
         with file:
             try:
-                value, state = Reading(path, file, found, wanted, args.pages, args.encoding, ctx).value()
+                value, state = FileReader(path, file, found, wanted, args.pages, args.encoding, ctx).value()
             except OSError as error:
                 raise explained(path, ctx.cwd, error) from None
         ctx.files.note(path, state, view)
         return value
 
     def content(self, value: ReadOutput, /) -> str | Sequence[Block]:
-        if isinstance(value, TextFile):
+        if isinstance(value, TextOutput):
             return words_for(value) if value.is_directory else _words(value)
         if isinstance(value, UnchangedFile):
             reason = f"{value.file_path} has not changed since you last read this part of it."
@@ -108,7 +110,7 @@ class Read(Tool[ReadInput, ReadOutput]):
         return terminal_text(message, "Read failed: ")
 
 
-def _words(value: TextFile) -> str:
+def _words(value: TextOutput) -> str:
     if value.total_lines == 0:
         return f"{value.file_path} exists but is empty."
     if not value.num_lines and value.total_lines is None:
@@ -125,7 +127,7 @@ def _words(value: TextFile) -> str:
 
 
 def _summary(value: ReadOutput) -> str:
-    if isinstance(value, TextFile):
+    if isinstance(value, TextOutput):
         one, many = ("entry", "entries") if value.is_directory else ("line", "lines")
         return f"{value.num_lines} {one if value.num_lines == 1 else many}{', partial' if value.partial else ''}"
     if isinstance(value, ImageFile):

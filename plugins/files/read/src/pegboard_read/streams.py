@@ -10,7 +10,7 @@ from typing import BinaryIO
 
 from pegboard import ToolError
 from pegboard_files.encodings import Charset, is_ascii_based
-from pegboard_read.pages import MAX_LINE_CHARS, Page, Wanted, shortened, tokens_in, tokens_of_numbers, too_large
+from pegboard_read.pages import MAX_LINE_CHARS, LinePage, LineRange, shortened, tokens_in, tokens_of_numbers, too_large
 
 PIECE = 1 << 18
 COUNTED_BYTES = 64_000_000
@@ -23,7 +23,7 @@ Tick = Callable[[int], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Survey:
+class StreamSurvey:
     """What one pass over the whole file finds."""
 
     total: int
@@ -44,7 +44,7 @@ def pieces(file: BinaryIO, start: int, tick: Tick) -> Iterator[bytes]:
             tick(done)
 
 
-def survey(file: BinaryIO, charset: Charset, name: str, tick: Tick) -> Survey:
+def survey(file: BinaryIO, charset: Charset, name: str, tick: Tick) -> StreamSurvey:
     """Count a file's lines, compute its digest, and check that all of it decodes."""
     hashed, decoder = hashlib.sha256(), codecs.getincrementaldecoder(charset.encoding)("strict")
     feeds = pairs = returns = 0
@@ -67,12 +67,12 @@ def survey(file: BinaryIO, charset: Charset, name: str, tick: Tick) -> Survey:
     newline = "\r" if returns and not feeds else "\r\n" if pairs * 2 > feeds else "\n"
     ends = returns if newline == "\r" else feeds
     total = ends + (last not in ("", newline[-1]))
-    return Survey(total, hashed.hexdigest(), newline, 0 < pairs < feeds)
+    return StreamSurvey(total, hashed.hexdigest(), newline, 0 < pairs < feeds)
 
 
 def page_of_stream(
-    file: BinaryIO, charset: Charset, wanted: Wanted, found: Survey | None, name: str, tick: Tick
-) -> Page:
+    file: BinaryIO, charset: Charset, wanted: LineRange, found: StreamSurvey | None, name: str, tick: Tick
+) -> LinePage:
     """The page of a file that is read in pieces; without a survey the total stays unknown."""
     newline = found.newline if found else _newline_of_head(file, charset)
     total = found.total if found else None
@@ -97,7 +97,7 @@ def page_of_stream(
             break
         chosen.append(shown)
         cut += long
-    return Page("\n".join(chosen), chosen, start, total, more, cut, capped, newline, bool(found and found.mixed))
+    return LinePage("\n".join(chosen), chosen, start, total, more, cut, capped, newline, bool(found and found.mixed))
 
 
 def _misfit(name: str, encoding: str, at: int) -> ToolError:

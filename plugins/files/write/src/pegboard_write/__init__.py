@@ -1,6 +1,6 @@
 """The Write tool."""
 
-from pegboard_write.outputs import WriteOutput
 from pegboard_write.write import Write, WriteInput, register_tools
+from pegboard_write.write_output import WriteOutput
 
 __all__ = ["Write", "WriteInput", "WriteOutput", "register_tools"]

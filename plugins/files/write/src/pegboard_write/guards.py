@@ -29,19 +29,19 @@ def refuse_unread(before: TextFile, known: FileState | None) -> None:
         return
     if known is None:
         reason = f"{before.path} exists and has not been read in this conversation."
-        raise ToolError(f"{reason} Read it first, or use Edit to change a part.", code="stale")
+        raise ToolError(f"{reason} Read it first, or use Edit to change part of it.", code="stale")
     if known.digest != before.digest:
         raise ToolError(f"{before.path} has changed since it was read. Read it again before changing it.", code="stale")
     if not known.complete:
         reason = f"{before.path} has been read only in part, and Write would replace all of it."
-        raise ToolError(f"{reason} Read the rest first, or use Edit to change a part.", code="stale")
+        raise ToolError(f"{reason} Read the rest first, or use Edit to change part of it.", code="stale")
 
 
 def refuse_loss(before: TextFile, content: str, ctx: Context) -> None:
     """Refuse content that would lose text: a file that shrinks a lot, or placeholders for omitted text."""
     if ctx.settings.get("write.placeholders") == "refuse" and (found := placeholders(content, before.text)):
         reason = f"content has the line {found[0]!r}, which looks like a placeholder for omitted text."
-        raise ToolError(f"{reason} Nothing was written. Give the whole content, or use Edit to change a part.")
+        raise ToolError(f"{reason} Nothing was written. Give the whole content, or use Edit to change part of it.")
     most = ctx.settings.get("write.maxShrinkPercent")
     old, new = len(before.view), len(content)
     shrunk = 100 * (old - new) // old if old else 0

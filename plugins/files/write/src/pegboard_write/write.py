@@ -13,7 +13,7 @@ from pegboard_files.records import structured_patch, terminal_text
 from pegboard_files.safe_open import real_path
 from pegboard_files.text_file import TextFile, new_text_file, regular_bytes, text_file
 from pegboard_write.guards import refuse_content, refuse_loss, refuse_unread
-from pegboard_write.outputs import WriteOutput
+from pegboard_write.write_output import WriteOutput
 
 DIFF_LINES = 200
 

@@ -10,7 +10,7 @@ import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 
-from pegboard_authors.ending import UsageError
+from pegboard_authors.exit_codes import UsageError
 
 EARLIEST = 315_532_800
 LATEST = 4_354_819_199
@@ -21,7 +21,9 @@ def epoch() -> int:
     """The date of everything that is written: SOURCE_DATE_EPOCH, or the earliest there is."""
     given = os.environ.get("SOURCE_DATE_EPOCH") or str(EARLIEST)
     if not given.isdecimal() or int(given) > LATEST:
-        raise UsageError(f"SOURCE_DATE_EPOCH must be seconds since 1970, before the year 2108; it is {given!r}.")
+        raise UsageError(
+            f"SOURCE_DATE_EPOCH must be a number of seconds since 1970, before the year 2108, but it is {given!r}."
+        )
     return max(EARLIEST, int(given))
 
 

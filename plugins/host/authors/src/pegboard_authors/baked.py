@@ -1,4 +1,4 @@
-"""The choice as a wheel of its own: one data file beside the `pegboard` package, where no variable can replace it."""
+"""The choice as a wheel of its own: one data file next to the `pegboard` package, where no variable can replace it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from pegboard import canonical
 from pegboard.settings import BAKED
 from pegboard_authors.archives import write_wheel
-from pegboard_authors.choosing import Choice
+from pegboard_authors.bundle_contents import Choice
 
 NAME = "pegboard-features"
 METADATA = """\

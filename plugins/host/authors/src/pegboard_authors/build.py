@@ -10,12 +10,14 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pegboard_authors.ending import OK, USAGE, UsageError
+from pegboard_authors.exit_codes import OK, USAGE, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pegboard_authors.choosing import Choice
+    from pegboard_authors.bundle_contents import Choice
+
+# Imports happen inside functions: --help must not load packaging libraries.
 
 EXAMPLES = """\
 examples:
@@ -24,8 +26,8 @@ examples:
   pegboard build --families files --settings guards.json -o guarded.pyz
   pegboard build --families files,web --without providers -o wheels --format wheelhouse
 
-It takes what is installed here and needs no network. The same inputs give the same bytes.
-Policies and providers that are installed come along unless --without names them.
+The bundle is built from what is installed here, without network access. The same inputs give the same bytes.
+Installed policies and providers are included unless you exclude them with --without.
 """
 
 
@@ -33,7 +35,7 @@ def run(words: Sequence[str]) -> int:
     """The command."""
     given = _parser().parse_args(words)
     # Imported here because reading metadata takes longer than --help should.
-    from pegboard_authors.choosing import choose
+    from pegboard_authors.bundle_contents import choose
 
     try:
         settings = _settings(given.settings) if given.settings else {}
@@ -51,13 +53,17 @@ def run(words: Sequence[str]) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         "pegboard build",
-        description="Make a bundle with only the chosen tools in it, and the choice fixed.",
+        description="Build a bundle that contains only the tools you choose. The choice cannot be changed later.",
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--families", required=True, metavar="A,B", help="the families of tools to put in")
+    parser.add_argument("--families", required=True, metavar="A,B", help="the families of tools to include")
     parser.add_argument(
-        "--without", action="append", default=[], metavar="C", help="but not this family, plugin, distribution or tool"
+        "--without",
+        action="append",
+        default=[],
+        metavar="C",
+        help="leave out this family, plugin, distribution or tool",
     )
     parser.add_argument(
         "--with",
@@ -65,17 +71,17 @@ def _parser() -> argparse.ArgumentParser:
         default=[],
         dest="extra",
         metavar="DIST",
-        help="and this distribution, such as a command",
+        help="also include this distribution, such as a command",
     )
     parser.add_argument(
-        "--settings", metavar="FILE", help="settings that the bundle has for ever, stronger than managed ones"
+        "--settings", metavar="FILE", help="settings to fix in the bundle; they override managed settings"
     )
     parser.add_argument("-o", "--output", required=True, metavar="OUT", help="the file or folder to write")
     parser.add_argument(
         "--format",
         choices=("shiv", "wheelhouse"),
         default="shiv",
-        help="one file that runs, or a folder for pip install",
+        help="one executable file, or a folder of wheels for pip",
     )
     return parser
 
@@ -99,7 +105,8 @@ def _settings(file: str) -> dict[str, Any]:
 def _refuse_to_overwrite(output: Path, kind: str) -> None:
     if kind == "wheelhouse" and output.exists() and (not output.is_dir() or any(output.iterdir())):
         raise UsageError(
-            f"{output} exists and is not an empty folder. Its wheels would mix with others; choose another."
+            f"{output} already exists and is not an empty folder. Choose another "
+            "folder, so that its wheels do not mix with others."
         )
     if kind == "shiv" and output.is_dir():
         raise UsageError(f"{output} is a folder. Give the name of a file, such as pegboard.pyz.")
@@ -130,7 +137,7 @@ def make(choice: Choice, output: Path, kind: str) -> None:
 
 
 def _put(made: Path, output: Path) -> None:
-    """Copy it beside its place and rename it: whoever looks sees the whole of it or nothing."""
+    """Copy it next to its target and rename it, so that a reader sees all of it or nothing."""
     beside = output.with_name(f".{output.name}.{os.getpid()}")
     try:
         shutil.copytree(made, beside) if made.is_dir() else shutil.copy2(made, beside)
@@ -143,9 +150,9 @@ def _put(made: Path, output: Path) -> None:
 
 def _say(choice: Choice, output: Path, kind: str) -> None:
     plugins = ", ".join(sorted(plugin["entry"] for plugin in choice.plugins))
-    sys.stdout.write(f"{output}: {plugins}; {len(choice.distributions)} distributions with all that they require.\n")
+    sys.stdout.write(f"{output}: {plugins}; {len(choice.distributions)} distributions, dependencies included.\n")
     if choice.left_out:
-        sys.stdout.write(f"Left out although they are installed: {', '.join(choice.left_out)}.\n")
+        sys.stdout.write(f"Installed but left out: {', '.join(choice.left_out)}.\n")
     if kind == "shiv":
         sys.stdout.write(f"Try it: {output.absolute()} features\n")
     else:

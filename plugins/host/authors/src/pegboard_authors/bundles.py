@@ -12,7 +12,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from pegboard_authors.archives import epoch
-from pegboard_authors.ending import UsageError
+from pegboard_authors.exit_codes import UsageError
 
 ENTRY = "pegboard_cli.main:main"
 
@@ -67,7 +67,7 @@ def _write(path: Path, data: bytes, executable: bool) -> None:
 def write_shiv(site: Path, output: Path) -> None:
     """One file that unpacks itself on first use. It runs isolated: PYTHONPATH and the user's site do not reach it."""
     if find_spec("shiv") is None:
-        raise UsageError("shiv is not installed, and it makes the file. Install it: pip install shiv.")
+        raise UsageError("shiv, which writes the file, is not installed. Install it with pip install shiv.")
     version = f"{sys.version_info.major}.{sys.version_info.minor}"
     command = [sys.executable, "-W", "ignore", "-m", "shiv", "--site-packages", str(site), "--entry-point", ENTRY]
     command += ["--reproducible", "--python", f"/usr/bin/env -S python{version} -I", "--output-file", str(output)]

@@ -11,12 +11,14 @@ import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pegboard_authors.ending import FOUND, OK, USAGE, UsageError
+from pegboard_authors.exit_codes import FOUND, OK, USAGE, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pegboard_authors.findings import Finding
+
+# Imports happen inside functions: --help must not load packaging libraries.
 
 EXAMPLES = """\
 examples:
@@ -30,13 +32,14 @@ def run(words: Sequence[str]) -> int:
     """The command."""
     parser = argparse.ArgumentParser(
         "pegboard check",
-        description="Lint a plugin and hold its tools to the contract. Exit code 1 means findings.",
+        description="Lint a plugin and test its tools against the contract. "
+        "Exit code 1 means that something was found.",
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("path", nargs="?", default=".", help="the plugin's project, or the name of a distribution")
     parser.add_argument("--json", action="store_true", help="print JSON")
-    parser.add_argument("--no-contract", action="store_true", help="lint only; run no tool")
+    parser.add_argument("--no-contract", action="store_true", help="only lint, without running any tool")
     given = parser.parse_args(words)
     # Imported here because loading plugins takes longer than --help should.
     from pegboard_authors.lint import lint
@@ -78,7 +81,7 @@ def contract(dist: str, project: Path | None) -> list[Finding]:
         done = subprocess.run(command, cwd=project or folder, capture_output=True, text=True, check=False)
         if not report.exists():
             last = "\n".join((done.stderr or done.stdout).strip().splitlines()[-3:])
-            return [Finding("contract", dist, f"The contract suite could not be run: {last}")]
+            return [Finding("contract", dist, f"The contract suite could not run: {last}")]
         rows: list[dict[str, str]] = json.loads(report.read_text("utf-8"))
     return [Finding(f"contract:{row['promise']}", row["tool"], row["reason"]) for row in rows]
 

@@ -22,7 +22,7 @@ def command_findings(command: CommandRecord, everything: Sequence[CommandRecord]
         return
     others = {other["dist"] for other in everything if other["name"] == name and normalise(other["dist"]) != mine}
     for other in sorted(others):
-        yield Finding("name-clash", name, f"{other} brings a command of the same name. Choose another name.")
+        yield Finding("name-clash", name, f"{other} has a command with the same name. Choose another name.")
     if not others and not is_own(command["dist"]):
         yield from _help(name)
 
@@ -38,7 +38,7 @@ def _help(name: str) -> Iterator[Finding]:
     try:
         done = _command_line(name, "--help")
     except subprocess.TimeoutExpired:
-        yield Finding("command-help", name, f"--help does not end within {LONGEST_HELP_SECONDS:g} s.")
+        yield Finding("command-help", name, f"--help does not finish within {LONGEST_HELP_SECONDS:g} s.")
         return
     if done.returncode or "usage" not in done.stdout.lower():
         last = (done.stderr or done.stdout).strip().splitlines()[-1:] or ["It printed nothing."]

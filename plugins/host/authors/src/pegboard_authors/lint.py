@@ -23,7 +23,7 @@ from pegboard.hosting import (
 )
 from pegboard.wording import listed
 from pegboard_authors.commands import command_findings
-from pegboard_authors.ending import UsageError
+from pegboard_authors.exit_codes import UsageError
 from pegboard_authors.findings import Finding
 from pegboard_authors.imports import Cost, cost_of
 
@@ -55,7 +55,7 @@ def lint(dist: str, project: Path | None) -> tuple[list[Finding], dict[str, floa
     commands = [command for command in found["commands"] if normalise(command["dist"]) == normalise(dist)]
     if not plugins and not commands:
         reason = f"{dist} is not installed, or has no entry point in the groups pegboard and pegboard.commands."
-        raise UsageError(f"{reason} Install it: pip install -e .")
+        raise UsageError(f"{reason} Install it with pip install -e .")
     findings: list[Finding] = []
     costs: dict[str, float] = {}
     for plugin in plugins:
@@ -65,7 +65,11 @@ def lint(dist: str, project: Path | None) -> tuple[list[Finding], dict[str, floa
     for command in commands:
         findings += command_findings(command, found["commands"])
     if project and not (project / "README.md").is_file():
-        findings.append(Finding("docs", dist, "There is no README.md. Say what it does and how to install it."))
+        findings.append(
+            Finding(
+                "docs", dist, "There is no README.md. Write one that says what the plugin does and how to install it."
+            )
+        )
     return findings, costs
 
 
@@ -89,27 +93,30 @@ def _metadata(plugin: PluginRecord) -> Iterator[Finding]:
         yield Finding(
             "requires-api",
             plugin["entry"],
-            f'The API it was written for is not said. Add [project.entry-points."pegboard.requires_api"] '
+            f'It does not say which API version it was written for. Add [project.entry-points."pegboard.requires_api"] '
             f'with "1.0" = "{plugin["value"]}".',
         )
 
 
 def _family(loaded: Loaded) -> Iterator[Finding]:
-    """Whether a plugin brings what its family holds."""
+    """Whether a plugin provides what its family is for."""
     family, entry, hooks = loaded.family, loaded.entry, {*loaded.hooks, *loaded.unspecified}
     if not hooks:
         yield Finding("no-hooks", entry, "It implements no hook, so it does nothing. Mark functions with @hookimpl.")
     elif family in BY_FULL_NAME and loaded.tools:
-        reason = f"The family {family} holds no tools, but it brings {listed(tool.name for tool in loaded.tools)}."
-        yield Finding("entry-name", entry, f"{reason} Name the entry by another family, such as text.{entry}.")
+        reason = (
+            f"The family {family} must not contain tools, but this plugin has "
+            f"{listed(tool.name for tool in loaded.tools)}."
+        )
+        yield Finding("entry-name", entry, f"{reason} Name the entry point after another family, such as text.{entry}.")
     elif family == "providers" and "register_providers" not in hooks:
-        reason = "The family providers holds models, but it does not implement register_providers."
-        yield Finding("entry-name", entry, f"{reason} Implement it, or name another family.")
+        reason = "The family providers is for model providers, but this plugin does not implement register_providers."
+        yield Finding("entry-name", entry, f"{reason} Implement it, or choose another family.")
 
 
 def _unspecified(loaded: Loaded) -> Iterator[Finding]:
     for name in loaded.unspecified:
-        reason = f"The hook {name} could not be checked: {HOOKS[name]}, which specifies it, is not installed."
+        reason = f"The hook {name} could not be checked: {HOOKS[name]}, which defines it, is not installed."
         yield Finding("unspecified-hook", loaded.entry, f"{reason} Run pip install {HOOKS[name]}.")
 
 
@@ -117,7 +124,9 @@ def _imports(plugin: PluginRecord, cost: Cost) -> Iterator[Finding]:
     if cost.error:
         return
     if cost.ms > SLOWEST_IMPORT_MS:
-        reason = f"Importing it takes {cost.ms:.0f} ms; {SLOWEST_IMPORT_MS:.0f} is the most. Import inside the call."
+        reason = (
+            f"Importing it takes {cost.ms:.0f} ms; {SLOWEST_IMPORT_MS:.0f} ms is the limit. Import inside the call."
+        )
         yield Finding("import-cost", plugin["entry"], reason)
     for module, ms in sorted(cost.modules.items()):
         if module in HEAVY or ms > HEAVY_MS:
@@ -135,9 +144,11 @@ def _docs(tool: Tool[Any, Any]) -> Iterator[Finding]:
             reason = "The field has no docstring, and the prompt does not name it. The model must guess what it means."
             yield Finding("docs", f"{tool.name}.{name}", reason)
     if not tool.search_hint:
-        yield Finding("docs", tool.name, "There is no search_hint. Give three to ten words by which it can be found.")
+        yield Finding(
+            "docs", tool.name, "There is no search_hint. Add three to ten words that help a model find the tool."
+        )
     if (size := len(tool.definition_bytes)) > LONGEST_DEFINITION:
-        reason = f"The definition has {size} bytes, paid with every request; {LONGEST_DEFINITION} is the most."
+        reason = f"The definition has {size} bytes and is sent with every request. The limit is {LONGEST_DEFINITION}."
         yield Finding("prompt-size", tool.name, reason)
 
 
@@ -155,12 +166,14 @@ def _defaults(tool: Tool[Any, Any]) -> Iterator[Finding]:
         return
     if tool.read_only and "open_world" not in said:
         reason = (
-            "It is read_only, but open_world is not said, so every call asks. Say open_world=False if it stays local."
+            "It is read_only, but open_world is not set, so every call asks. "
+            "Set open_world=False if the tool stays local."
         )
         yield Finding("unsafe-default", tool.name, reason)
     if not said:
         reason = (
-            "Nothing is said about what a call does, so it counts as dangerous. Say read_only, open_world, or facts."
+            "It does not declare what a call does, so every call counts as dangerous. "
+            "Set read_only and open_world, or compute facts."
         )
         yield Finding("unsafe-default", tool.name, reason)
     if tool.concurrency_safe and not tool.read_only:
@@ -179,10 +192,12 @@ def _clashes(tool: Tool[Any, Any], plugin: PluginRecord) -> Iterator[Finding]:
     for name in (tool.name, *tool.aliases):
         if name in RESERVED:
             yield Finding(
-                "name-clash", tool.name, f"{name} is the name of one of Pegboard's own tools. Choose another."
+                "name-clash", tool.name, f"{name} is the name of one of Pegboard's own tools. Choose another name."
             )
     others = load_index(lambda other: True)["plugins"]
     for other in others:
         taken = {record["name"] for record in (other["scan"] or {"tools": ()})["tools"]}
         if normalise(other["dist"]) != normalise(plugin["dist"]) and tool.name in taken:
-            yield Finding("name-clash", tool.name, f"{other['dist']} brings a tool of the same name. Choose another.")
+            yield Finding(
+                "name-clash", tool.name, f"{other['dist']} has a tool with the same name. Choose another name."
+            )

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pegboard_authors.ending import FOUND, OK, USAGE
+from pegboard_authors.exit_codes import FOUND, OK, USAGE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,12 +25,12 @@ examples:
 """
 
 NEXT = """\
-{folder} is ready. Go on with:
+{folder} is ready. Next:
   cd {folder}
   pip install -e '.[test]'
   pytest
   pegboard check
-Its {kind} is a working example; put yours in its place, and change the tests with it.
+Its {kind} is a working example; replace it with yours, and change the tests to match.
 """
 
 EXAMPLE = "Word Count"
@@ -43,7 +43,7 @@ def run(words: Sequence[str]) -> int:
     given = _parser().parse_args(words)
     for key, option in TOOLS_ONLY.items():
         if given.kind != "tool" and getattr(given, key):
-            sys.stderr.write(f"pegboard new: {option} is about a tool, not about a {given.kind}. Leave it out.\n")
+            sys.stderr.write(f"pegboard new: {option} is an option for tools, not for a {given.kind}. Leave it out.\n")
             return USAGE
     if given.name is None:
         if not sys.stdin.isatty():
@@ -67,20 +67,20 @@ def run(words: Sequence[str]) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         "pegboard new",
-        description="Make a package with a tool, a policy, a provider or a command.",
+        description="Create a package with a tool, a policy, a provider or a command.",
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("name", nargs="?", help=f'its name, as "{EXAMPLE}" or {EXAMPLE.replace(" ", "")}')
-    parser.add_argument("--kind", choices=KINDS, default="tool", help="what the package brings (default: tool)")
+    parser.add_argument("--kind", choices=KINDS, default="tool", help="what the package contains (default: tool)")
     parser.add_argument("--author", help="who you are; the distribution's name starts with it (default: Acme)")
     parser.add_argument("--family", help="the family a tool belongs to (default: text)")
-    parser.add_argument("--mutating", action="store_true", help="the tool changes something, so it asks")
-    parser.add_argument("--async", dest="awaits", action="store_true", help="an async def instead of a def")
+    parser.add_argument("--mutating", action="store_true", help="the tool changes something, so its calls ask first")
+    parser.add_argument("--async", dest="awaits", action="store_true", help="write an async function")
     parser.add_argument("--output-model", action="store_true", help="return a pydantic model instead of text")
-    parser.add_argument("--description", help="what it does; of a tool, the first sentence that the model reads")
+    parser.add_argument("--description", help="what it does; for a tool, the first sentence that the model reads")
     parser.add_argument("--distribution", help="the distribution's name (default: AUTHOR-NAME)")
-    parser.add_argument("-o", "--output", default=".", metavar="DIR", help="where to make the folder (default: here)")
+    parser.add_argument("-o", "--output", default=".", metavar="DIR", help="where to create the folder (default: here)")
     return parser
 
 
@@ -127,7 +127,7 @@ def _bake(context: dict[str, str], output: str) -> int:
             str(template()), no_input=True, extra_context=context, output_dir=output, default_config=True
         )
     except CookiecutterException as error:
-        sys.stderr.write(f"pegboard new: nothing was made. {_reason(error)}\n")
+        sys.stderr.write(f"pegboard new: nothing was created. {_reason(error)}\n")
         return FOUND
     sys.stdout.write(NEXT.format(folder=_shown(Path(made)), kind=context["kind"]))
     return OK

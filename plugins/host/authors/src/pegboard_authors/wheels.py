@@ -10,7 +10,7 @@ from pathlib import Path, PurePosixPath
 from urllib.parse import unquote, urlsplit
 
 from pegboard_authors.archives import digest, epoch, write_wheel
-from pegboard_authors.ending import UsageError
+from pegboard_authors.exit_codes import UsageError
 
 MADE_BY_INSTALLERS = {"RECORD", "INSTALLER", "REQUESTED", "direct_url.json", "RECORD.jws", "RECORD.p7s"}
 Files = dict[str, tuple[bytes, bool]]
@@ -61,7 +61,7 @@ def _repack(dist: Distribution, folder: Path) -> Path:
 
 
 def _place(file: PackagePath, info: str, data_folder: str, scripts: set[str]) -> str | None:
-    """Where a file lies in the wheel; None for what the installer made."""
+    """The path of a file in the wheel; None for files that the installer created."""
     path = PurePosixPath(file)
     if "__pycache__" in path.parts or path.suffix == ".pyc":
         return None
@@ -80,7 +80,7 @@ def _content(file: PackagePath, name: str) -> tuple[bytes, bool]:
     try:
         data = place.read_bytes()
     except OSError as error:
-        raise UsageError(f"{name} is not installed whole: {place}: {error.strerror}. Install it again.") from None
+        raise UsageError(f"{name} is not completely installed: {place}: {error.strerror}. Install it again.") from None
     if file.hash and f"{file.hash.mode}={file.hash.value}" != digest(data):
         raise UsageError(f"{name} was changed after it was installed: {place}. Install it again.")
     if file.parts[0] == ".." and data.startswith(b"#!") and b"python" in data.split(b"\n", 1)[0]:

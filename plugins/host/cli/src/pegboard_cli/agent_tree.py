@@ -51,7 +51,7 @@ class AgentTree:
     def rows(self, parent: str = "", depth: int = 0) -> Iterator[str]:
         """The agents and their calls that run now, children under their parents.
 
-        One whose parent has ended, as in the background or resumed by another, stands at the top.
+        One whose parent has ended, as in the background or resumed by another, is shown at the top.
         """
         now = time.monotonic()
         for key, node in list(self.nodes.items()):

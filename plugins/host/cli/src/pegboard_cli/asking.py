@@ -28,7 +28,7 @@ class Answer:
         self.terminal_input = view.terminal_input if view else TerminalInput()
         self._always: set[str] = set()
         self.advice = ""
-        """What the person can do about a call that nobody was there to approve."""
+        """What the person can do about a call that was not approved because no one could be asked."""
 
     @hookimpl
     async def ask_user(self, question: Question) -> Decision | None:
@@ -40,7 +40,7 @@ class Answer:
             return Allow("Approved with --yes.", layer="--yes")
         if not (sys.stdin.isatty() and sys.stderr.isatty()):
             self.advice = what_to_do(question, safety=safety)
-            reason = f"{question.decision.reason} A safety check is not answered by --yes."
+            reason = f"{question.decision.reason} --yes does not apply to a safety check."
             return Deny(reason, layer=question.decision.layer) if self.yes else None
         room = self.view.question() if self.view else nullcontext()
         return await self.terminal_input.ask(lambda typed: self._ask(question, typed), room)

@@ -15,6 +15,8 @@ from pegboard_cli.remedies import without_remedy
 if TYPE_CHECKING:
     from pegboard import Result
 
+# Imports happen inside functions: a listing and --help must not load what only other commands need.
+
 EXAMPLES = """\
   pegboard call Read file_path=README.md limit=3
   pegboard call Read '{"file_path": "README.md"}' --json
@@ -40,19 +42,19 @@ def run(words: list[str]) -> int:
     arguments = parse_arguments(given.arguments, parser)
 
     from pegboard import Board, Call
-    from pegboard.hosting import keep_stdout_clean
     from pegboard_cli.asking import Answer
     from pegboard_cli.signals import run_stoppable
+    from pegboard_cli.stdout_capture import PRINTED, StdoutCapture
 
-    answer = Answer(given.yes)
-    board = Board.load(settings=settings, plugins=[answer], record=True)
+    answer, capture = Answer(given.yes), StdoutCapture()
+    board = Board.load(settings=settings, plugins=[answer, capture], record=True)
     mode, refusal = board.hooks.modes.starting(settings)
     if refusal:
         options.warn(settings, [refusal])
-    with redirect_stdout(sys.stderr), keep_stdout_clean():  # What plugins print is noted or said, never mixed in.
+    with redirect_stdout(sys.stderr), capture:  # What plugins print is noted or said, never mixed in.
         result = run_stoppable(board.dispatch, Call("call", given.name, arguments), board.context(mode=mode))
     if isinstance(arguments, dict):
-        typed = tuple(note for note in result.notes if note.startswith("printed: "))
+        typed = tuple(note for note in result.notes if note.startswith(PRINTED))
         # Command-line values are always text, so notes about coerced numbers would only distract.
         result = replace(result, notes=typed)
     return present(result, as_json=given.json, advice=answer.advice)

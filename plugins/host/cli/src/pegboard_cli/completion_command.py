@@ -7,6 +7,8 @@ import sys
 from pegboard_cli import options
 from pegboard_cli.main import COMMANDS, OK
 
+# Imports happen inside functions: a listing and --help must not load what only other commands need.
+
 EXAMPLES = """\
   source <(pegboard completion bash)
   pegboard completion zsh > ~/.zfunc/_pegboard

@@ -12,7 +12,10 @@ from pegboard_cli.main import OK
 
 if TYPE_CHECKING:
     from pegboard import Board
+    from pegboard_cli.stdout_capture import StdoutCapture
     from pegboard_cli.views import View
+
+# Imports happen inside functions: a listing and --help must not load what only other commands need.
 
 HERE = Path(__file__).parent / "demo"
 
@@ -34,19 +37,19 @@ def run(words: list[str]) -> int:
     parser.add_argument("--output-format", choices=formats, default="text", help="text, json or stream-json")
     given = parser.parse_args(words)
 
-    from pegboard.hosting import keep_stdout_clean
     from pegboard_cli.signals import run_stoppable
+    from pegboard_cli.stdout_capture import StdoutCapture
     from pegboard_cli.views import view_for
 
-    view = view_for(given.output_format)
+    view, capture = view_for(given.output_format), StdoutCapture()
     plain = given.output_format == "text"
     with tempfile.TemporaryDirectory(prefix="pegboard-demo-") as folder:
         given.cwd = folder
         lay_out(Path(folder))
-        view.board = board = the_board(given, view)
+        view.board = board = the_board(given, view, capture)
         if plain:
             sys.stdout.write(INTRODUCTION + "\n")
-        with keep_stdout_clean(), view:
+        with capture, view:
             run_stoppable(play, board, view)
     if plain:
         from pegboard_cli.next_steps import next_steps
@@ -61,7 +64,7 @@ def lay_out(folder: Path) -> None:
         (folder / source.name.removesuffix(".txt")).write_text(source.read_text())
 
 
-def the_board(given: object, view: View) -> Board:
+def the_board(given: object, view: View, capture: StdoutCapture) -> Board:
     """A board with this folder's settings only: edits and commands are approved, one kind of command is denied."""
     from pegboard import Board, Settings
     from pegboard.settings import load
@@ -70,7 +73,7 @@ def the_board(given: object, view: View) -> Board:
     cwd = given.cwd  # type: ignore[attr-defined]
     cli = {"permissions": {"deny": ["Bash(curl *)"]}, "only": ["files", "shell"]}
     settings: Settings = load(cwd, {}, cli=cli)
-    return Board.load(settings=settings, plugins=[Answer(True), view])
+    return Board.load(settings=settings, plugins=[Answer(True), view, capture])
 
 
 async def play(board: Board, view: View) -> None:

@@ -10,6 +10,8 @@ from pegboard.wording import counted
 from pegboard_cli import options, output
 from pegboard_cli.main import FAILED, OK
 
+# Imports happen inside functions: a listing and --help must not load what only other commands need.
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any

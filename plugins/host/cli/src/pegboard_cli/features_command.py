@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pegboard.hosting import BY_FULL_NAME, FAMILIES, Features, guard_problems, load_index
+from pegboard.hosting import BY_FULL_NAME, FAMILIES, OWNERS, Features, guard_problems, load_index, normalise
 from pegboard_cli import options, output
 from pegboard_cli.main import OK
 
@@ -44,7 +44,7 @@ def run(words: list[str]) -> int:
 
 
 def families(found: list[PluginRecord]) -> list[str]:
-    """Ours first, then what others brought."""
+    """Our own first, then those of others."""
     others = sorted({plugin["family"] for plugin in found} - {*FAMILIES, *BY_FULL_NAME})
     return [*FAMILIES, *others, *BY_FULL_NAME]
 
@@ -54,10 +54,28 @@ def row(family: str, features: Features, found: list[PluginRecord]) -> dict[str,
     mine = [plugin for plugin in found if plugin["family"] == family]
     plugins = [{"entry": p["entry"], "distribution": p["dist"], "off": features.off(p) or ""} for p in mine]
     off = [plugin for plugin in plugins if plugin["off"]]
-    closed = features.family_off(family) if len(off) == len(mine) else None  # A choice may name only its plugins.
+    closed = family_off(features, family) if len(off) == len(mine) else None  # A choice may name only its plugins.
     reason = closed or (off[0]["off"] if off else "")
     state = "off" if closed or (mine and len(off) == len(mine)) else "partly" if off else "on"
     return {"family": family, "state": state, "reason": reason, "set_by": set_by(features, family), "plugins": plugins}
+
+
+def family_off(features: Features, family: str) -> str | None:
+    """Why a whole family is off, whether or not anything of it is installed."""
+    if family in BY_FULL_NAME:
+        return None
+    for word, _, source in features.disable:
+        if word == family:
+            return f"The family {word} is disabled by {source}."
+    parts = {name for name, (_, entry) in OWNERS.items() if entry.startswith(f"{family}.")}
+    dists = {OWNERS[name][0] for name in parts}
+    for words, source in features.only:
+        if not any(
+            word == family or word.startswith(f"{family}.") or word in parts or normalise(word) in dists
+            for word in words
+        ):
+            return f"The family {family} is not among those chosen by {source}: {', '.join(words) or 'nothing'}."
+    return None
 
 
 def set_by(features: Features, family: str) -> str:

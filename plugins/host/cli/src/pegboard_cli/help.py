@@ -1,4 +1,4 @@
-"""Help, the version, and commands that other distributions bring."""
+"""Help, the version, and commands of other distributions."""
 
 from __future__ import annotations
 
@@ -8,12 +8,14 @@ from pegboard import PegboardError
 from pegboard_cli.main import COMMANDS, OK, USAGE
 from pegboard_cli.output import visible
 
+# Imports happen inside functions: a listing and --help must not load what only other commands need.
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from pegboard.hosting import CommandRecord
 
 FOR_AUTHORS = ("new", "check", "build")
-"""Commands of a distribution of their own, which brings heavy packages along."""
+"""Commands in their own distribution, because it has large dependencies."""
 
 SUMMARY = "A plugin framework for LLM-agent tools, with permissions, a streaming runtime and a CLI."
 
@@ -63,7 +65,7 @@ def hint_for(name: str) -> str:
 
 
 def run_foreign(name: str, words: list[str]) -> int:
-    """Run a command that another distribution brings, or say that there is none."""
+    """Run a command of another distribution, or say that there is none."""
     owners = [command for command in foreign_commands() if command["name"] == name]
     if len(owners) > 1:
         both = " and ".join(owner["dist"] for owner in owners)

@@ -72,7 +72,7 @@ class LiveView(View):
         self._lift()
 
     def on_call_requested(self, id: str, name: str, input: dict[str, Any], **rest: Any) -> None:
-        """The model has written a call; what it said before stands above it."""
+        """The model has written a call; what it said before is shown above it."""
         self._lift()
         super().on_call_requested(id, name, input)
         if self.board:
@@ -141,7 +141,7 @@ class LiveView(View):
         self.console.print(Text(visible(line), style="yellow"))
 
     def say_of_agent(self, line: str) -> None:
-        """A line about what a sub-agent does; what it does now stands below."""
+        """A line about what a sub-agent does; what it does now is shown below."""
         if self._prompting:
             self.console.print()
         self.console.print(Text(visible(line), style="dim"))

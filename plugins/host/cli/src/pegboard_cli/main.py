@@ -9,6 +9,8 @@ import sys
 from pegboard import DefinitionError, PegboardError, PluginError, ProviderError, SettingsError
 from pegboard.hosting import is_here
 
+# Imports happen inside functions: a listing and --help must not load what only other commands need.
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -78,8 +80,7 @@ def _main(words: list[str]) -> int:
     except KeyboardInterrupt as stopped:
         return getattr(stopped, "code", INTERRUPTED)
     except BrokenPipeError:
-        # Otherwise the interpreter reports the broken pipe again at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _discard_output()
         return OK
     except (SettingsError, PluginError, DefinitionError) as error:
         return _complain(error, USAGE, debug)
@@ -90,6 +91,8 @@ def _main(words: list[str]) -> int:
     except OSError as error:
         is_output = error.errno == errno.ENOSPC and not error.filename  # files that cannot be written have names
         said = f"The output cannot be written: {error.strerror}." if is_output else ""
+        if is_output:
+            _discard_output()
         return _complain(error, FAILED, debug, said)
     except Exception as error:
         reason = f"{type(error).__name__}: {error}. This is a bug; run with --debug for the traceback."
@@ -125,7 +128,7 @@ def _speak_utf8() -> None:
 
 
 def _leave_the_working_directory() -> None:
-    """Under `python -m` the folder one stands in is on the path; nothing in it may pose as one of our modules."""
+    """Under `python -m` the current folder is on the path; nothing in it may pose as one of our modules."""
     sys.path[:] = [place for place in sys.path if not is_here(place)]
 
 
@@ -137,6 +140,11 @@ def _mend_streams() -> None:
             setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115 - as long as the process
         elif name == "stdout" and hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
+
+
+def _discard_output() -> None:
+    """What is still buffered cannot be written. The interpreter would try again at exit, and exit with 120."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _complain(error: BaseException, code: int, debug: bool, words: str = "") -> int:

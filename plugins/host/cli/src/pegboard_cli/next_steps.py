@@ -1,4 +1,4 @@
-"""What somebody who has seen the demo can type next: only what works here and now."""
+"""What to type after the demo: only commands that work in this environment."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from pegboard_cli.help import foreign_commands
 
 if TYPE_CHECKING:
     from pegboard import Board
+
+# Imports happen inside functions: a listing and --help must not load what only other commands need.
 
 TUTORIAL = "docs/tutorial/first-tool.md"
 

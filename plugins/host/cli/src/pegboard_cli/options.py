@@ -94,7 +94,7 @@ def words(text: str) -> list[str]:
 
 
 def warn(settings: Settings, notices: list[Any] | None = None, problems: Sequence[PegboardError] = ()) -> None:
-    """Say on stderr what is wrong or odd; commands that only list go on."""
+    """Say on stderr what is wrong or odd; commands that only list things continue."""
     seen = [f"error: {problem}" for problem in (*settings.problems, *problems)]
     seen += [f"warning: {notice}" for notice in (settings.notices if notices is None else notices)]
     said = {str(problem) for problem in problems}

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import sys
 
+# Imports happen inside functions: a listing and --help must not load what only other commands need.
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -71,7 +71,7 @@ def _state(plugin: PluginRecord, pool: Pool, features: Features) -> tuple[str, s
         return "disabled", "features", off
     scanned = plugin["scan"]
     if scanned is None:
-        return "disabled", "not-loaded", "It was not asked for and has not been looked at."
+        return "disabled", "not-loaded", "It was not requested, so it was not examined."
     if scanned["state"] != "active":
         return scanned["state"], scanned["kind"], scanned["reason"]
     names = {record["name"] for record in scanned["tools"]}
@@ -88,7 +88,7 @@ def _state(plugin: PluginRecord, pool: Pool, features: Features) -> tuple[str, s
 
 def _unspecified(scanned: ScanRecord) -> list[str]:
     return [
-        f"Its hook {name} is never called: {HOOKS[name]}, which specifies it, is not installed."
+        f"Its hook {name} is never called: {HOOKS[name]}, which defines it, is not installed."
         for name in scanned["unspecified"]
     ]
 

@@ -6,6 +6,8 @@ from pegboard.hosting import Features, assemble, guard_problems, load_index
 from pegboard_cli import options, output
 from pegboard_cli.main import OK
 
+# Imports happen inside functions: a listing and --help must not load what only other commands need.
+
 EXAMPLES = """\
   pegboard plugins               every plugin and its state
   pegboard plugins --json        with hooks, traceback and load time

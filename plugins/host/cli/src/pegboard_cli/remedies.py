@@ -19,7 +19,7 @@ def without_remedy(text: str) -> str:
 
 
 def what_to_do(question: Question, *, safety: bool) -> str:
-    """The advice about a call that nobody has approved: `--yes`, or a rule."""
+    """The advice about a call that was not approved: `--yes`, or a rule."""
     if safety:
         return "Only a person may approve it: call it on a terminal."
     words = "Add --yes to approve this call."

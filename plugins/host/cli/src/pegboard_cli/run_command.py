@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from pegboard_cli.views import View
     from pegboard_session import Outcome, Provider, Session, Transcript
 
+# Imports happen inside functions: a listing and --help must not load what only other commands need.
+
 MODEL = "claude-sonnet-5-5"
 
 EXAMPLES = """\
@@ -44,18 +46,18 @@ def run(words: list[str]) -> int:
         return USAGE
 
     from pegboard import Board
-    from pegboard.hosting import keep_stdout_clean
     from pegboard_cli.asking import Answer
     from pegboard_cli.signals import run_stoppable
+    from pegboard_cli.stdout_capture import StdoutCapture
     from pegboard_cli.views import view_for
 
-    view = view_for(given.output_format)
-    board = Board.load(settings=settings, plugins=[Answer(False, view), view], record=True)
+    view, capture = view_for(given.output_format), StdoutCapture()
+    board = Board.load(settings=settings, plugins=[Answer(False, view), view, capture], record=True)
     view.board = board
     if not options.is_mode(given.permission_mode, board):
         return USAGE
     options.warn(settings, [notice for notice in board.pool.notices if notice not in settings.notices])
-    with keep_stdout_clean(), view:
+    with capture, view:
         return run_stoppable(converse, given, board, view, prompt)
 
 
@@ -232,7 +234,7 @@ def the_agent(name: str, board: Board, ctx: Context) -> Any:
 
 
 def keep(path: Path, settings: Settings, *, must: bool) -> Transcript | None:
-    """The transcript; a new conversation goes on without one where there is no place to keep it."""
+    """The transcript; a new conversation continues without one if it cannot be saved."""
     from pegboard import Notice
     from pegboard_session import Transcript
 

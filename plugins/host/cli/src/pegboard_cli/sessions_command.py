@@ -15,6 +15,8 @@ from pegboard_cli import options, output
 from pegboard_cli.main import OK
 from pegboard_session.store import TranscriptStore
 
+# Imports happen inside functions: a listing and --help must not load what only other commands need.
+
 EXAMPLES = """\
   pegboard sessions                  list them, newest first
   pegboard sessions show ID          one conversation

@@ -7,6 +7,8 @@ import json
 from pegboard_cli import options, output
 from pegboard_cli.main import OK
 
+# Imports happen inside functions: a listing and --help must not load what only other commands need.
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse

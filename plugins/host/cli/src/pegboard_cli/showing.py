@@ -36,7 +36,7 @@ def _reveal(character: str) -> str:
 
 
 def lines_of(question: Question, *, colour: bool) -> Iterator[str]:
-    """The question, line by line. What others wrote stands behind a bar, so that it cannot pose as a choice."""
+    """The question, line by line. Text from others is shown after a bar, so that it cannot pose as a choice."""
     who = f"{revealed(question.agent)}: " if question.agent else ""
     yield styled(f"{who}{revealed(question.call.name)} asks to run:", "bold", colour)
     described = question.description.removeprefix(f"{question.agent}: ").replace("\n", " ")

@@ -14,6 +14,8 @@ import sys
 import time
 from contextlib import contextmanager, suppress
 
+# Imports happen inside functions: a listing and --help must not load what only other commands need.
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import asyncio
@@ -40,7 +42,7 @@ class Stopped(KeyboardInterrupt):
 
 
 class _Signals:
-    """What this process has heard, and what it does about it."""
+    """Which signals this process has received, and what it does about them."""
 
     def __init__(self) -> None:
         self.stopping, self._since = 0, 0.0
@@ -88,9 +90,11 @@ class _Signals:
         """Inside an event loop: the first signal cancels the scope."""
         import asyncio
 
-        self._loop = (asyncio.get_running_loop(), scope)
+        loop = asyncio.get_running_loop()
+        self._loop = (loop, scope)
         try:
-            yield
+            with _waking(loop):
+                yield
         finally:
             self._loop = None
             if self.stopping:  # Also when the work ended well in the same moment.
@@ -103,6 +107,33 @@ class _Signals:
             for number in self._terminals:
                 os.dup2(nothing, number)
             os.close(nothing)
+
+
+@contextmanager
+def _waking(loop: asyncio.AbstractEventLoop) -> Iterator[None]:
+    """Wake the loop for each signal.
+
+    Python runs handlers between two instructions. A signal that comes after the last instruction before the loop goes
+    to sleep would wait until something else wakes it, which at a question may be never.
+    """
+    import socket
+
+    outlet, inlet = socket.socketpair()
+    outlet.setblocking(False)
+    inlet.setblocking(False)
+
+    def drain() -> None:
+        with suppress(BlockingIOError):
+            outlet.recv(4096)
+
+    with outlet, inlet:
+        loop.add_reader(outlet, drain)
+        before = signal.set_wakeup_fd(inlet.fileno(), warn_on_full_buffer=False)
+        try:
+            yield
+        finally:
+            signal.set_wakeup_fd(before)
+            loop.remove_reader(outlet)
 
 
 def _ignore() -> None:

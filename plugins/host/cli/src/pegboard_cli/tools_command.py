@@ -9,6 +9,8 @@ from pegboard.wording import counted
 from pegboard_cli import options, output
 from pegboard_cli.main import OK, USAGE
 
+# Imports happen inside functions: a listing and --help must not load what only other commands need.
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
@@ -58,7 +60,7 @@ def the_pool(settings: Settings) -> Pool:
 
 
 def pool_and_problems(settings: Settings) -> tuple[Pool, list[PolicyError]]:
-    """The pool, and the promises of the settings that nothing here keeps: a listing says so and goes on."""
+    """The pool, and the guards in the settings whose plugins are missing: a listing reports them and continues."""
     features = Features(settings)
     found = load_index(lambda plugin: features.off(plugin) is None)["plugins"]
     if any(must_ask(plugin) for plugin in found if features.off(plugin) is None) or settings.get("strict"):

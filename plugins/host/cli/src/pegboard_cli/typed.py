@@ -1,4 +1,4 @@
-"""Lines from the terminal, for a thread that ends when nobody waits for it any more."""
+"""Read lines from the terminal in a thread that ends when its line is no longer wanted."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PAUSE = 0.1
 
 
 class LeftError(Exception):
-    """Nobody waits for the line any more."""
+    """The line is no longer wanted."""
 
 
 class Lines(Protocol):
@@ -39,7 +39,7 @@ class Typed:
         """The next line that a person types; raises `LeftError` when it is no longer wanted."""
         while True:
             typed = select.select([sys.stdin], [], [], PAUSE)[0]
-            with self._deciding:  # A line that came after `leave` belongs to somebody else.
+            with self._deciding:  # A line that came after `leave` belongs to another user.
                 if self._left:
                     raise LeftError
                 if typed:

@@ -18,6 +18,8 @@ from pegboard_cli.remedies import without_remedy
 from pegboard_cli.typed import TerminalInput
 from pegboard_session import Outcome, Session
 
+# Imports happen inside functions: a listing and --help must not load what only other commands need.
+
 ABOUT = ("session", "code")
 """What events carry for programs, and no line shows."""
 

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from pegboard import Decision, Settings
     from pegboard.hosting import Explanation
 
+# Imports happen inside functions: a listing and --help must not load what only other commands need.
+
 EXAMPLES = """\
   pegboard why Bash command="git push"
   pegboard why Write '{"file_path": "a.txt", "content": ""}' --mode acceptEdits

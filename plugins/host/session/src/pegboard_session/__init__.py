@@ -6,6 +6,8 @@
 Names load on first use: a command that only lists transcripts does not pay for the loop.
 """
 
+# Imports happen inside functions: importing a provider must not load the session loop.
+
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
@@ -38,7 +40,6 @@ if TYPE_CHECKING:
     from pegboard_session.replay import ReplayProvider as ReplayProvider
     from pegboard_session.restored import Restored as Restored
     from pegboard_session.restored import restore as restore
-    from pegboard_session.results import tool_result as tool_result
     from pegboard_session.retries import Retries as Retries
     from pegboard_session.transcript import Transcript as Transcript
     from pegboard_session.usage import SessionUsage as SessionUsage
@@ -76,7 +77,6 @@ _HOME = {
     "find_providers": "providers",
     "registered_agents": "agents",
     "restore": "restored",
-    "tool_result": "results",
 }
 
 __all__ = sorted(_HOME)  # pyright: ignore[reportUnsupportedDunderAll]

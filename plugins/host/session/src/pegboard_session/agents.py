@@ -30,12 +30,12 @@ class AgentDefinition:
 
 
 def registered_agents(board: ToolBoard) -> dict[str, AgentDefinition]:
-    """The kinds of agents that plugins of a board bring, by name."""
+    """The kinds of agents that the plugins of a board provide, by name."""
     return {agent.name: agent for register in board.hooks.register_agents for agent in register()}
 
 
 def find_agents(board: ToolBoard) -> dict[str, AgentDefinition]:
-    """Every kind of agent there is, by name: those of plugins, and those that somebody has written down."""
+    """Every kind of agent there is, by name: those of plugins, and those defined in files."""
     found = registered_agents(board)
     for find in reversed(board.hooks.find_agents):
         found |= find(board.settings, found)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import anyio
 
 from pegboard import ProviderError, Settings, SettingsError
-from pegboard_session.clearing import clear_results, drop_thinking, put_in
+from pegboard_session.cleared_results import clear_results, drop_thinking, put_in
 from pegboard_session.completion import ProviderModel
 from pegboard_session.context_size import ContextMeter, ContextUse
 from pegboard_session.history import Block
@@ -93,8 +93,11 @@ class Compaction:
     @property
     def limit(self) -> int | None:
         """The size from which on room is made: a share of the window that leaves space for an answer."""
-        window, answer = self.window, self._session.conversation.answer_tokens
-        return min(window * self.rules.at // 100, window - answer - window // 50) if window else None
+        window = self.window
+        if window is None:
+            return None
+        answer = min(self._session.conversation.answer_tokens, window // 4)
+        return min(window * self.rules.at // 100, window - answer - window // 50)
 
     async def make_room(self) -> None:
         """Before a request: compact if somebody wants it, or if the conversation has grown too long."""
@@ -196,8 +199,10 @@ class Compaction:
         """The summary of as many messages as fit into one request, with the same beginning as every other request."""
         session, request = self._session, self._session.conversation.request()
         most = min(session.conversation.answer_tokens, SUMMARY_TOKENS)
-        room = (self.window or self._size() + most) - most - self.meter.size(replace(request, messages=()))
-        room -= room // 20 + 1_000
+        window = self.window or self._size() + 2 * most
+        most = min(most, window // 4)
+        room = window - most - self.meter.size(replace(request, messages=()))
+        room -= room // 20 + min(1_000, window // 10)
         cut = cut_that_fits(request.messages, cut, room, self.meter)
         head = list(request.messages[:cut])
         asked = question(head, focus, longest=max(room, 1_000))

@@ -39,6 +39,8 @@ class ContextMeter:
 
     def __init__(self) -> None:
         self._ratio = 1.0
+        self._guesses: dict[int, tuple[Mapping[str, Any], float]] = {}
+        """What was guessed of each message; messages are replaced, never changed."""
         self._prefix: tuple[object, object, float] = (None, None, 0.0)
 
     def size(self, request: Request) -> int:
@@ -47,15 +49,25 @@ class ContextMeter:
 
     def tokens(self, messages: Iterable[Mapping[str, Any]]) -> int:
         """How many tokens messages have."""
-        return round(self._ratio * sum(guess(block) for message in messages for block in message["content"]))
+        return round(self._ratio * self._guess(messages))
 
     def learn(self, request: Request, usage: Mapping[str, int]) -> None:
         """Compare the guess with what the service has counted."""
         counted = sum(usage.get(kind, 0) for kind in COUNTED)
-        guessed = sum(guess(block) for message in request.messages for block in message["content"])
-        guessed += self._before_messages(request)
+        guessed = self._guess(request.messages) + self._before_messages(request)
         if counted > 0 and guessed > 0:
             self._ratio = min(max(counted / guessed, LEAST), MOST)
+        kept = {id(message) for message in request.messages}
+        self._guesses = {key: known for key, known in self._guesses.items() if key in kept}
+
+    def _guess(self, messages: Iterable[Mapping[str, Any]]) -> float:
+        total = 0.0
+        for message in messages:
+            known = self._guesses.get(id(message))
+            if known is None or known[0] is not message:
+                known = self._guesses[id(message)] = (message, sum(guess(block) for block in message["content"]))
+            total += known[1]
+        return total
 
     def _before_messages(self, request: Request) -> float:
         if self._prefix[0] is not request.tools or self._prefix[1] != request.system:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from pegboard import JSON
-from pegboard_session.clearing import drop_thinking
+from pegboard_session.cleared_results import drop_thinking
 from pegboard_session.deferred_tools import deferred_reminder
 from pegboard_session.history import Block, as_message, call_ids, portable
 from pegboard_session.providers import CachePoints, Request

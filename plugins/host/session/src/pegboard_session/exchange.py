@@ -10,15 +10,17 @@ from typing import TYPE_CHECKING
 import anyio
 
 from pegboard import Context, ProviderError, Result, Turn
-from pegboard.hosting import STOP, AbandonedThreads, turn_options
+from pegboard.hosting import STOP, AbandonedThreads, text_size, turn_options
 from pegboard_session.answer import Answer, events_of
-from pegboard_session.history import sendable
+from pegboard_session.deferred_tools import result_block
+from pegboard_session.history import Block, sendable
 from pegboard_session.providers import ProviderEvent, Request, TextDelta, ThinkingDelta
-from pegboard_session.results import tool_result
-from pegboard_session.turn_results import append_results
 
 if TYPE_CHECKING:
     from pegboard_session.loop import Session
+
+RESULTS_BUDGET = 200_000
+"""How many characters all results of one turn may put into the conversation."""
 
 
 class Exchange:
@@ -28,6 +30,8 @@ class Exchange:
         self._session = session
         self._questions: anyio.Lock = parent._questions if parent else anyio.Lock()
         self._abandoned: AbandonedThreads = parent._abandoned if parent else AbandonedThreads()
+        self._options = turn_options(session.board.settings)
+        self._budget: int = session.board.settings.get("resultBudgetChars", RESULTS_BUDGET)
 
     async def run(self) -> tuple[Answer, list[Result]]:
         """One answer of the model and the results of its calls; asks again while nothing has happened yet."""
@@ -60,9 +64,8 @@ class Exchange:
         answer, broken = Answer(session.conversation.call_ids), None
         request = session.conversation.request()
         session.emit("request_started", attempt=attempt)
-        options = turn_options(session.board.settings)
-        desk = session.desk
-        async with Turn(session.ctx, desk, questions=self._questions, abandoned=self._abandoned, **options) as turn:
+        shared = {"questions": self._questions, "abandoned": self._abandoned}
+        async with Turn(session.ctx, session.desk, **shared, **self._options) as turn:
             interruption.turn = turn
             with interruption.cancels():
                 try:
@@ -76,11 +79,11 @@ class Exchange:
                 session.emit("message_cut", reason=str(broken))
             self._commit_answer(request, answer)
             turn.end()
-            results = [self._record_result(result, turn) async for result in turn.results()]
+            recorded = [(result, self._record_result(result, turn)) async for result in turn.results()]
         interruption.turn = None
         self._move_on(turn.ctx)
-        append_results(session, results)
-        return answer, results
+        self._append_results(recorded)
+        return answer, [result for result, _ in recorded]
 
     async def _read_answer(self, request: Request, answer: Answer, turn: Turn) -> None:
         session = self._session
@@ -111,12 +114,32 @@ class Exchange:
         session.account.count(session.model, answer.usage)
         session.emit("message_finished", stop_reason=answer.stop_reason, usage=dict(answer.usage))
 
-    def _record_result(self, result: Result, turn: Turn) -> Result:
+    def _record_result(self, result: Result, turn: Turn) -> Block:
+        """The block that answers a call, made once: for the transcript now, for the conversation with the others."""
+        block = result_block(result)
         self._session.usage.add_result(result)
-        self._session.write("result", block=tool_result(result))
+        self._session.write("result", block=block)
         if STOP in result.metadata:
             turn.cancel("because a hook stopped the session")
-        return result
+        return block
+
+    def _append_results(self, recorded: list[tuple[Result, Block]]) -> None:
+        """All results of a turn go back in one message, in request order, with what there is to say besides."""
+        if not recorded:
+            return
+        session = self._session
+        results, blocks = [result for result, _ in recorded], [block for _, block in recorded]
+        budget = self._budget
+        if sum(text_size(result.content) for result in results) > budget:
+            for index, fitted in enumerate(session.board.results.fit_turn(results, budget)):
+                if fitted is not results[index]:
+                    blocks[index] = result_block(fitted)
+                    session.write("result", block=blocks[index])
+        remarks: list[Block] = [{"type": "text", "text": words} for result in results for words in result.messages]
+        remarks += session.conversation.take_news("results")
+        if remarks:
+            session.write("user", content=remarks)
+        session.conversation.append("user", [*blocks, *remarks])
 
     def _move_on(self, ctx: Context) -> None:
         """The next turn begins where this one ended."""

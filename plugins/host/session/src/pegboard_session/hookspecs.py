@@ -45,7 +45,7 @@ class SessionHooks:
     """The hooks of this distribution. The class is never instantiated: it is read."""
 
     def register_providers(self, settings: Settings) -> Sequence[Provider]:
-        """Bring models.
+        """Provide models.
 
         Called when a session looks for its provider. Answers are collected by provider name. May not await.
 
@@ -74,7 +74,7 @@ class SessionHooks:
         """
 
     def register_agents(self) -> Sequence[AgentDefinition]:
-        """Bring kinds of sub-agents.
+        """Provide kinds of sub-agents.
 
         Called once, at assembly. Answers are collected by agent name. May not await.
 
@@ -94,7 +94,7 @@ class SessionHooks:
         among equal names the first counts, before `registered`. May not await.
 
         :param settings: the effective settings.
-        :param registered: what `register_agents` has brought, by name.
+        :param registered: what `register_agents` returned, by name.
 
         Example::
 
@@ -104,11 +104,11 @@ class SessionHooks:
         """
 
     def register_session_services(self, session: Session) -> Mapping[str, object]:
-        """Bring services that belong to one conversation.
+        """Provide services that belong to one conversation.
 
         Called once for each session and each sub-agent's session, when it opens and before `start_session`. Answers
         are collected; tools reach a service with `ctx.service(name)`. Of two with one name the first plugin's counts.
-        An exception is noted and brings nothing. May not await.
+        An exception is logged, and the plugin provides nothing. May not await.
 
         :param session: the `pegboard_session.Session` that opens.
 
@@ -122,11 +122,11 @@ class SessionHooks:
     async def start_session(self, session_id: str, source: str, transcript: Path | None, ctx: Context) -> str | None:
         """Tell the model something before the first prompt.
 
-        Called once for each session, when it opens. Everyone is asked; what they return stands before the first
+        Called once per session, when it opens. All implementations are called; their texts are put before the first
         prompt. An exception is noted and stops nothing. May await.
 
         :param session_id: the name of the session.
-        :param source: `startup` for a new conversation, `resume` for one that goes on.
+        :param source: `startup` for a new conversation, `resume` for one that continues.
         :param transcript: the file that the conversation is written to, if there is one.
         :param ctx: where the session runs; `ctx.report` reaches the person.
 

@@ -61,7 +61,7 @@ class Session:
         """`options` go to the provider with each request, under its own names.
 
         `parent` is the session that starts this one for a sub-agent: the two share questions, services and costs. A
-        sub-agent brings its `usage` along, and its `budget`; the person's session has that of the settings.
+        sub-agent passes its own `usage` and `budget`; the user's session has those of the settings.
         """
         self.board, self.provider, self.system = board, provider, system
         self.models = ModelTable.of(board, provider)
@@ -75,7 +75,7 @@ class Session:
         self.account: Account = Account(self.models, self.usage, budget, above)
         self.account.price(self.model)  # A budget that could not be kept is refused now.
         self.restored = Restored()
-        """What an earlier process left behind, for plugins that go on from it."""
+        """What an earlier process left behind, for plugins that continue from it."""
         self.conversation = Conversation(self)
         self.tools = ModelTools(board, ctx.agent.kind if ctx else "main")
         """The tools of the board as the model gets them."""
@@ -91,7 +91,7 @@ class Session:
         self._exchange: Exchange = Exchange(self, parent._exchange if parent else None)
         self._busy = False
         self.on_task_stopped: list[Callable[[Task], None]] = []
-        """Told of work in the background that somebody stops."""
+        """Called with background work that is stopped."""
         self.hooks = HookCalls(board)
         self.compaction: Compaction = Compaction(self)
         self._context: list[Block] = []
@@ -172,7 +172,7 @@ class Session:
         self._streams.push(event)
 
     def resume(self, restored: Restored, ctx: Context) -> None:
-        """Go on with an earlier conversation, in a context of this process. Call it before the session is entered."""
+        """Continue an earlier conversation, in a context of this process. Call it before the session is entered."""
         self.restored = restored
         self.conversation.go_on_from(restored)
         self.ctx = replace(ctx, session_id=self.id, gate=self.desk.nested)
@@ -216,7 +216,7 @@ class Session:
         return self._finish("", "max_turns", self.max_turns)
 
     async def _outcome_of(self, answer: Answer, results: Sequence[Result], number: int) -> Outcome | None:
-        """How the prompt was answered, or None where the model goes on."""
+        """How the prompt was answered, or None if the model continues."""
         text, reason = answer.text, answer.stop_reason
         # An answer that calls nothing is complete, even if it used up what was left.
         if self.is_interrupted and not (self.limit and not results and reason == "end_turn"):
@@ -251,12 +251,12 @@ class Session:
         self.interruption.request(why, limit)
 
     def note_stopped_task(self, task: Task) -> None:
-        """Somebody stops work in the background."""
+        """Background work is stopped."""
         for listener in self.on_task_stopped:
             listener(task)
 
     def break_off(self) -> Outcome:
-        """The outcome of a run that was cancelled from outside and whose conversation goes on."""
+        """The outcome of a run that was cancelled from outside and whose conversation continues."""
         return self._finish("", self.limit or "interrupted", 0)
 
     def _finish(self, text: str, why: str, turns: int) -> Outcome:
@@ -269,7 +269,8 @@ class Session:
 
     def emit(self, kind: str, **data: Any) -> None:
         """Tell everybody who listens to this session."""
-        self.desk.hooks.emit(kind, **data)
+        if self.desk.hooks.observe:
+            self.desk.hooks.emit(kind, **data)
 
     def write(self, kind: str, **data: Any) -> None:
         """Keep a line. A disk that takes no more ends the transcript, not the conversation."""

@@ -123,7 +123,7 @@ class Stop:
     """The end of an answer. An answer without it broke off."""
 
     reason: str = "end_turn"
-    """`end_turn`, `tool_use`, `max_tokens`, `refusal`, `context_overflow`, or `pause_turn` to be asked to go on."""
+    """`end_turn`, `tool_use`, `max_tokens`, `refusal`, `context_overflow`, or `pause_turn` to be asked to continue."""
 
 
 ProviderEvent: TypeAlias = TextDelta | TextEnd | ThinkingDelta | ToolCall | OpaqueBlock | Usage | Stop
@@ -145,7 +145,7 @@ class Provider(Protocol):
 
 
 def find_providers(board: ToolBoard) -> dict[str, Provider]:
-    """The models that plugins of a board bring, by name."""
+    """The models that the plugins of a board provide, by name."""
     return {
         provider.name: provider for register in board.hooks.register_providers for provider in register(board.settings)
     }

@@ -50,7 +50,7 @@ class ReplayProvider:
         self._prefix = "replay"
 
     def for_agent(self, name: str, kind: str) -> ReplayProvider:
-        """Who plays the turns of a sub-agent; in a script that knows no agents everybody plays on where it stands."""
+        """Who plays the turns of a sub-agent; in a script without agents, all share the same turns."""
         whose = [word for word in (name, kind) if word and any(turn.get("agent") == word for turn in self.script)]
         if not whose and len(self.turns) == len(self.script):
             return self

@@ -1,4 +1,4 @@
-"""Read a conversation back: one pass over its transcript, and nothing kept but what is needed to go on."""
+"""Read a conversation back: one pass over its transcript, which keeps only what is needed to continue."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from pegboard import Change, PegboardError
-from pegboard_session.clearing import put_in
+from pegboard_session.cleared_results import put_in
 from pegboard_session.history import as_message, call_ids, sendable
 from pegboard_session.transcript import USELESS, read
 from pegboard_session.usage import SessionUsage
@@ -87,6 +87,8 @@ def _take(made: Restored, entry: dict[str, Any]) -> None:
         _take_back(messages, entry.get("blocks"))
     elif kind == "result":
         _add_result(messages, entry["block"])
+        if fetched := entry["block"].get("fetched"):
+            made.changes.append(Change(loaded_tools=tuple(fetched)))
     elif kind == "cleared":
         put_in(messages, {note["tool_use_id"]: note for note in entry["notes"]})
     elif kind == "compacted":

@@ -10,7 +10,7 @@ from pegboard import ProviderError, Settings
 MOST = 1000
 LONGEST = 60.0
 WATCHED, UNWATCHED = 120.0, 1800.0
-"""Seconds of patience with a person in front of the screen, and where nobody watches."""
+"""Seconds to keep retrying with a person at the screen, and with no one watching."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class Retries:
 
     @classmethod
     def of(cls, settings: Settings, *, watched: bool = False) -> Retries:
-        """The patience that settings ask for; without a word from them a longer one where nobody watches."""
+        """How long to keep retrying: as the settings say, else longer when no one is watching."""
         return cls(
             most=settings.get("retries.tries", MOST + 1) - 1,
             longest=settings.get("retries.maxWaitSeconds", LONGEST),

@@ -19,7 +19,7 @@ log = logging.getLogger("pegboard")
 
 
 async def open_services(session: Session, exits: AsyncExitStack) -> Services:
-    """The services of a session: those of its board, its own, and those that plugins bring for it."""
+    """The services of a session: those of its board, its own, and those that plugins provide for it."""
     services = session.ctx.services
     processes = services.processes
     if isinstance(processes, LocalProcesses) and not session.parent:

@@ -38,7 +38,7 @@ class TranscriptStore:
         found = [path for path in self.all() if path.stem.startswith(beginning)]
         if not found:
             reason = f"No session begins with {beginning!r}." if beginning else "There is no session yet."
-            raise PegboardError(f"{reason} `pegboard sessions` lists those that are kept.")
+            raise PegboardError(f"{reason} `pegboard sessions` lists the saved sessions.")
         if beginning and len(found) > 1:
             raise PegboardError(f"{len(found)} sessions begin with {beginning!r}. Give more of the id.")
         return found[0]

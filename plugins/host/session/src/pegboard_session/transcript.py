@@ -17,7 +17,7 @@ USELESS = "The transcript cannot be resumed."
 
 
 class Transcript:
-    """Appends to a JSON-lines file; each line is handed to the system before the session goes on.
+    """Appends to a JSON-lines file; each line is handed to the operating system before the session continues.
 
     One at a time: two conversations in one file could not be told apart, so a second writer is a `PegboardError`.
     """

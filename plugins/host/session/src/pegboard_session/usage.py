@@ -8,6 +8,7 @@ from decimal import Decimal
 from typing import Any
 
 from pegboard import Result
+from pegboard.hosting import text_size
 from pegboard_session.prices import Price
 
 COUNTED = frozenset({"input_tokens", "output_tokens", "cache_creation_input_tokens", "cache_read_input_tokens"})
@@ -59,7 +60,7 @@ class SessionUsage:
         mine = self.tools.setdefault(result.name, ToolUse())
         mine.calls += 1
         mine.errors += result.is_error
-        mine.result_tokens += -(-len(result.text) // 4)
+        mine.result_tokens += -(-text_size(result.content) // 4)
         if self.parent:
             self.parent.add_result(result)
 

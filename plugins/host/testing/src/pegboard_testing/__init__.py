@@ -17,9 +17,9 @@ __all__ = ["Broken", "assert_contract", "broken_promises"]  # pyright: ignore[re
 
 
 def __getattr__(name: str) -> object:
-    # On first use, because this package is imported by every pytest run where the core is installed.
     if name not in __all__:
         raise AttributeError(f"pegboard_testing has no {name!r}")
+    # On first use, because this package is imported by every pytest run where the core is installed.
     from pegboard_testing import contract
 
     return getattr(contract, name)

@@ -14,6 +14,6 @@ class Answers:
 
     @hookimpl
     def ask_user(self, question: Question) -> Decision | None:
-        """Answer as the test wants; None means nobody is there."""
+        """Answer as the test wants; None means that there is no one to ask."""
         self.asked.append(question)
         return self.decision

@@ -9,10 +9,10 @@ from typing import Any
 
 from pegboard import Call, Output, ToolError, Turn
 from pegboard.hosting import Limits, fitting, text_size
-from pegboard_testing.case import BrokenPromiseError, Subject
+from pegboard_testing.case import BrokenPromiseError, ToolUnderTest
 from pegboard_testing.harness import Case, Example, stand
 from pegboard_testing.trees import changed
-from pegboard_testing.watching import Act, Ran, TookTooLongError, watch, within
+from pegboard_testing.watch import Act, TookTooLongError, WatchedCall, watch, within
 
 IN_TIME = 2.0
 """Seconds in which a stopped call must be answered."""
@@ -24,19 +24,21 @@ UNLIMITED = 200_000
 """Characters that even a tool without a limit keeps to: they are what a whole turn may put into a conversation."""
 
 
-def answers(subject: Subject) -> None:
+def answers(subject: ToolUnderTest) -> None:
     """Every accepted input is answered, by a result or by an error message; never by a bug."""
     for ran in subject.runs:
         if not ran.result.content:
-            raise BrokenPromiseError(f"{ran.given!r} is answered by nothing at all.")
+            raise BrokenPromiseError(f"{ran.given!r} got no result.")
         if ran.result.code == "internal" and "because of a bug" in ran.result.text:
-            raise BrokenPromiseError(f"{ran.given!r} ends in a bug: {ran.result.text}")
+            raise BrokenPromiseError(f"{ran.given!r} failed because of a bug: {ran.result.text}")
     if all(ran.result.is_error for ran in subject.runs):  # Then the promises about results were checked on nothing.
         first = subject.runs[0].result
-        raise BrokenPromiseError(f"No call succeeded; give examples of calls that do. The first was told: {first.text}")
+        raise BrokenPromiseError(
+            f"No call succeeded. Add examples of calls that do. The result of the first was: {first.text}"
+        )
 
 
-def output(subject: Subject) -> None:
+def output(subject: ToolUnderTest) -> None:
     """The returned value fits the declared output type."""
     for ran in subject.acted:
         for returned in ran.returned:
@@ -47,25 +49,25 @@ def output(subject: Subject) -> None:
                 raise BrokenPromiseError(f"{ran.given!r}: {error}") from None
 
 
-def size(subject: Subject) -> None:
+def size(subject: ToolUnderTest) -> None:
     """A result stays within its size limit; a tool without one stays within the limit of a turn."""
     limit = subject.tool.max_result_chars
     most = UNLIMITED if limit is None else limit
     for ran in subject.runs:
         length = text_size(ran.result.content)
         if length > most:
-            whose = "its limit" if limit is not None else "what one turn may take; set max_result_chars, or cut it"
-            raise BrokenPromiseError(f"{ran.given!r} gives {length} characters. That is beyond {most}, {whose}.")
+            whose = "its limit" if limit is not None else "the limit of a turn; set max_result_chars, or cut the result"
+            raise BrokenPromiseError(f"{ran.given!r} gives {length} characters. That is more than {most}, {whose}.")
 
 
-def input_kept(subject: Subject) -> None:
+def input_kept(subject: ToolUnderTest) -> None:
     """A call does not change its arguments: hooks, logs and retries read them afterwards."""
     for ran in subject.acted:
         if ran.args_changed:
             raise BrokenPromiseError(f"The call changes its own arguments, given {ran.given!r}. Work on a copy.")
 
 
-def read_only(subject: Subject) -> None:
+def read_only(subject: ToolUnderTest) -> None:
     """A call that says it only reads changes nothing."""
     for ran in subject.acted:
         touched = changed(ran.before, ran.after)
@@ -73,7 +75,7 @@ def read_only(subject: Subject) -> None:
             raise BrokenPromiseError(f"{ran.given!r} is declared read-only, but it changed {', '.join(touched)}.")
 
 
-def writes(subject: Subject) -> None:
+def writes(subject: ToolUnderTest) -> None:
     """A call changes only what its facts say it writes or deletes: path rules depend on that."""
     for ran in subject.acted:
         if ran.facts.read_only or ran.facts.open_world:
@@ -83,13 +85,13 @@ def writes(subject: Subject) -> None:
                 raise BrokenPromiseError(f"{ran.given!r} changed {name}, which is not among the writes of its facts.")
 
 
-def _declared(ran: Ran, path: Path) -> bool:
-    """Folders on the way to a declared file may be made, and what lies in a declared folder belongs to it."""
+def _declared(ran: WatchedCall, path: Path) -> bool:
+    """Folders on the way to a declared file may be created, and what is in a declared folder belongs to it."""
     named = (*ran.facts.writes, *ran.facts.deletes)
     return any(path == place or path.is_relative_to(place) or place.is_relative_to(path) for place in named)
 
 
-def event_loop(subject: Subject) -> None:
+def event_loop(subject: ToolUnderTest) -> None:
     """An async tool lets others run: it never blocks the event loop."""
     if not subject.tool.is_async:
         return
@@ -101,21 +103,21 @@ def event_loop(subject: Subject) -> None:
         if stall > STALL:
             ms = round(stall * 1000)
             raise BrokenPromiseError(
-                f"{ran.given!r} holds the event loop for {ms} ms. Write a def, or await in a thread."
+                f"{ran.given!r} blocks the event loop for {ms} ms. Write a plain function, or do the work in a thread."
             )
 
 
-def cancellation(subject: Subject) -> None:
+def cancellation(subject: ToolUnderTest) -> None:
     """A cancelled call is answered in time."""
     if subject.tool.interrupt_behavior == "block":
         return
     for ran in _slowest(subject):
         took = _timed(_cancel, subject.case, ran.example)
         if took > IN_TIME:
-            raise BrokenPromiseError(f"{ran.given!r} is answered {_seconds(took)} after it was cancelled. {ADVICE}")
+            raise BrokenPromiseError(f"{ran.given!r} ended {_seconds(took)} after it was cancelled. {ADVICE}")
 
 
-def timeout(subject: Subject) -> None:
+def timeout(subject: ToolUnderTest) -> None:
     """A call that times out is answered in time."""
     for ran in _slowest(subject):
         took = _timed(_hurry, subject.case, ran.example)
@@ -123,10 +125,10 @@ def timeout(subject: Subject) -> None:
             raise BrokenPromiseError(f"{ran.given!r} takes {_seconds(took)} under a limit of {SHORT} s. {ADVICE}")
 
 
-ADVICE = f"Let the cancellation pass, and clean up within {IN_TIME:g} s."
+ADVICE = f"Do not catch the cancellation, and clean up within {IN_TIME:g} s."
 
 
-def _slowest(subject: Subject) -> list[Ran]:
+def _slowest(subject: ToolUnderTest) -> list[WatchedCall]:
     return sorted(subject.acted, key=lambda ran: -ran.seconds)[:2]
 
 

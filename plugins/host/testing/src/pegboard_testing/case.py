@@ -10,7 +10,7 @@ from pegboard import Facts, Input, Tool, ToolError
 from pegboard.hosting import maybe_await, validate
 from pegboard_testing.harness import Case, Example, Stand, stand
 from pegboard_testing.strategies import invented
-from pegboard_testing.watching import Ran, TookTooLongError, inside, watch, within
+from pegboard_testing.watch import TookTooLongError, WatchedCall, inside, watch, within
 
 INVENTED = 40
 RUN = 6
@@ -23,7 +23,7 @@ class BrokenPromiseError(Exception):
     """A sentence about what a tool does and should not."""
 
 
-class Subject:
+class ToolUnderTest:
     """A tool, the examples of its author, and inputs invented from its schema."""
 
     def __init__(
@@ -60,13 +60,13 @@ class Subject:
                 yield given, args
 
     @cached_property
-    def runs(self) -> list[Ran]:
+    def runs(self) -> list[WatchedCall]:
         """What was seen when the tool ran. Invented input is run only where the facts say that it stays in the tree."""
         chosen: list[Example] = [*self.examples, *within(PATIENCE, self._harmless)]
         if not chosen:
             raise BrokenPromiseError(
-                f"{self.tool.name} was not run: its facts say that it reaches outside or is destructive, or nothing "
-                f"that it takes could be invented. Give inputs that are harmless in a temporary folder: "
+                f"{self.tool.name} was not run: its facts say that it is open-world or destructive, or no valid "
+                f"input could be generated. Add inputs that are harmless in a temporary folder: "
                 f"assert_contract(tool, examples=[...]), or the hook pytest_pegboard_examples in conftest.py."
             )
         try:
@@ -77,7 +77,7 @@ class Subject:
             ) from None
         except Exception as error:
             raise BrokenPromiseError(
-                f"{self.tool.name} broke the kit's own run: {type(error).__name__}: {error}"
+                f"{self.tool.name} made the test kit fail: {type(error).__name__}: {error}"
             ) from error
 
     async def _harmless(self) -> list[dict[str, Any]]:
@@ -95,10 +95,10 @@ class Subject:
         except Exception:
             return False  # The promise about facts reports it.
 
-    async def _watch_all(self, chosen: list[Example]) -> list[Ran]:
+    async def _watch_all(self, chosen: list[Example]) -> list[WatchedCall]:
         return [await watch(self.case, example) for example in chosen]
 
     @property
-    def acted(self) -> list[Ran]:
+    def acted(self) -> list[WatchedCall]:
         """The runs that reached the tool."""
         return [ran for ran in self.runs if ran.acted]

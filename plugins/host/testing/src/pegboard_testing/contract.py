@@ -11,12 +11,12 @@ from typing import Any
 from pegboard import Tool
 from pegboard_testing import call_checks as acts
 from pegboard_testing import promises
-from pegboard_testing.case import PATIENCE, BrokenPromiseError, Subject
+from pegboard_testing.case import PATIENCE, BrokenPromiseError, ToolUnderTest
 from pegboard_testing.harness import Example
 from pegboard_testing.overlap import concurrency
-from pegboard_testing.watching import TookTooLongError
+from pegboard_testing.watch import TookTooLongError
 
-PROMISES: dict[str, Callable[[Subject], None]] = {
+PROMISES: dict[str, Callable[[ToolUnderTest], None]] = {
     "prompt": promises.prompt,
     "schema": promises.schema,
     "stable-definition": promises.stable,
@@ -56,7 +56,7 @@ def promise_in_words(name: str) -> str:
     return " ".join((PROMISES[name].__doc__ or "").split())
 
 
-def check(subject: Subject, name: str) -> Broken | None:
+def check(subject: ToolUnderTest, name: str) -> Broken | None:
     """Check one promise."""
     try:
         with _quiet():
@@ -64,7 +64,9 @@ def check(subject: Subject, name: str) -> Broken | None:
     except BrokenPromiseError as error:
         return Broken(subject.tool.name, name, str(error))
     except TookTooLongError:
-        return Broken(subject.tool.name, name, f"It could not be seen in {PATIENCE:g} s: the tool does not end.")
+        return Broken(
+            subject.tool.name, name, f"It could not be checked within {PATIENCE:g} s because the tool does not finish."
+        )
     return None
 
 
@@ -73,7 +75,7 @@ def broken_promises(
 ) -> list[Broken]:
     """Check every promise and return those that are not kept."""
     _require_a_tool(tool)
-    subject = Subject(tool, examples, settings)
+    subject = ToolUnderTest(tool, examples, settings)
     found = [check(subject, name) for name in PROMISES]
     return [broken for broken in found if broken]
 
@@ -81,10 +83,10 @@ def broken_promises(
 def _require_a_tool(given: object) -> None:
     if isinstance(given, Tool):
         return
-    remedy = "Give what @tool made, or an instance."
+    remedy = "Pass what @tool returned, or an instance."
     if isinstance(given, type) and issubclass(given, Tool):
-        remedy = f"Give an instance: {given.__name__}()."
-    raise TypeError(f"The contract is about a tool, not about {given!r}. {remedy}")
+        remedy = f"Pass an instance: {given.__name__}()."
+    raise TypeError(f"The contract applies to a tool, not to {given!r}. {remedy}")
 
 
 def assert_contract(

@@ -1,4 +1,4 @@
-"""Where the kit runs a tool: a sample tree, a session with a played model, and somebody who approves."""
+"""Where the kit runs a tool: a sample tree, a session with a scripted model, and an approver."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ANSWER = "Done."
 """What the played model says to whoever asks it: a tool with a question, or a sub-agent."""
 MOST_ANSWERS = 200
 OWN = re.compile(r"(?<![0-9A-Za-z])[0-9a-f]{6,}(?![0-9A-Za-z])|\d+(\.\d+)?(?= ?(ms|s)\b)")
-"""Ids and times: they differ from call to call, whatever runs beside it."""
+"""Ids and times: they differ from call to call, whatever else runs."""
 
 HARMLESS = frozenset(
     {
@@ -100,7 +100,7 @@ def words(result: Result, folder: Path) -> str:
 
 @asynccontextmanager
 async def stand(case: Case, wrap: Wrap | None = None) -> AsyncGenerator[Stand, None]:
-    """A stand in a folder that is removed afterwards, when all that the tool started has ended."""
+    """A test session in a folder that is removed once everything that the tool started has ended."""
     with tempfile.TemporaryDirectory(prefix="pegboard-contract-", ignore_cleanup_errors=True) as folder:
         script = ReplayProvider([{"content": [{"type": "text", "text": ANSWER}]}] * MOST_ANSWERS, "the kit's script")
         async with Session(_board(case, Path(folder)), script, model="scripted") as session:
@@ -126,7 +126,7 @@ def package_of(tool: Tool[Any, Any]) -> str:
 def _plugins_for(package: str) -> list[PluginRecord]:
     """The installed plugins that a tool of this package may rely on.
 
-    These are its own, the services, and plugins that only bring tools and what these need, so that it can call them.
+    These are its own, the services, and plugins that only provide tools and what these need, so that it can call them.
     Hooks of other plugins are left out: what they do to a call is not the tool's doing.
     """
 

@@ -7,10 +7,10 @@ from typing import Any
 import anyio
 
 from pegboard import Context, Result, Tool
-from pegboard_testing.case import BrokenPromiseError, Subject
+from pegboard_testing.case import BrokenPromiseError, ToolUnderTest
 from pegboard_testing.harness import Case, Execute, Stand, stand
 from pegboard_testing.trees import Snapshot, changed, snapshot
-from pegboard_testing.watching import Ran, within
+from pegboard_testing.watch import WatchedCall, within
 
 TOGETHER = 4
 PATIENCE = 40.0
@@ -18,7 +18,7 @@ MEETING = 2.0
 """Seconds in which all calls of a turn must have begun."""
 
 
-def concurrency(subject: Subject) -> None:
+def concurrency(subject: ToolUnderTest) -> None:
     """Calls that are declared safe do overlap, with the same effect as one after another."""
     safe = [ran for ran in subject.acted if ran.facts.concurrency_safe and not ran.result.is_error]
     chosen = sorted(safe, key=lambda ran: ran.seconds)[:TOGETHER]
@@ -26,23 +26,23 @@ def concurrency(subject: Subject) -> None:
         within(PATIENCE, _compare, subject.case, chosen if len(chosen) > 1 else chosen * 2)
 
 
-async def _compare(case: Case, alone: list[Ran]) -> None:
+async def _compare(case: Case, alone: list[WatchedCall]) -> None:
     """Against what is known before they meet: an answer that is explained only afterwards explains nothing."""
     in_turn, tree = await _one_after_another(case, alone)
     meeting = _Meeting(len(alone))
     async with stand(case, meeting.wrap) as place:
         results = await place.run([await place.input(ran.example) for ran in alone])
         if meeting.missed:
-            raise BrokenPromiseError("Its calls are declared safe to overlap, but they never ran at the same time.")
+            raise BrokenPromiseError("Its calls are declared concurrency_safe, but they never ran at the same time.")
         for ran, result, after_others in zip(alone, results, in_turn, strict=True):
             _compare_words(ran, place.words(result), after_others)
         if differs := changed(tree, snapshot(place.folder)):
             raise BrokenPromiseError(
-                f"Calls at the same time leave {', '.join(differs)} otherwise than one after another."
+                f"Calls at the same time leave {', '.join(differs)} different from calls one after another."
             )
 
 
-async def _one_after_another(case: Case, alone: list[Ran]) -> tuple[list[str], Snapshot]:
+async def _one_after_another(case: Case, alone: list[WatchedCall]) -> tuple[list[str], Snapshot]:
     async with stand(case) as place:
         given = [await place.input(ran.example) for ran in alone]
         return [place.words(await _only(place, one)) for one in given], snapshot(place.folder)
@@ -53,11 +53,11 @@ async def _only(place: Stand, given: dict[str, Any]) -> Result:
     return result
 
 
-def _compare_words(ran: Ran, beside: str, after_others: str) -> None:
+def _compare_words(ran: WatchedCall, beside: str, after_others: str) -> None:
     """Two answers are right: the one of a call that is alone in its session, and the one of a call after the others."""
     if beside not in (ran.words, after_others):
         raise BrokenPromiseError(
-            f"{ran.given!r} gives {beside[:200]!r} beside others, {ran.words[:200]!r} alone, "
+            f"{ran.given!r} gives {beside[:200]!r} next to other calls, {ran.words[:200]!r} alone, "
             f"and {after_others[:200]!r} after the others."
         )
 

@@ -56,9 +56,17 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="DISTRIBUTION",
         help="check every promise of every tool of the plugin under test, or of this distribution (use =)",
     )
-    group.addoption("--pegboard-contract-report", metavar="FILE", help="only that, with the findings as JSON in FILE")
+    group.addoption(
+        "--pegboard-contract-report",
+        metavar="FILE",
+        help="only check the contract, and write the findings to FILE as JSON",
+    )
     group.addoption("--pegboard-record", metavar="FILE", help="record what tools return in tests that use `board`")
-    group.addoption("--pegboard-replay", metavar="FILE", help="play tools from a recording; a miss is an error")
+    group.addoption(
+        "--pegboard-replay",
+        metavar="FILE",
+        help="answer tool calls from a recording; a call that is not in it is an error",
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -66,9 +74,9 @@ def pytest_configure(config: pytest.Config) -> None:
     record: str = config.getoption("--pegboard-record") or ""
     replay: str = config.getoption("--pegboard-replay") or ""
     if record and replay:
-        raise pytest.UsageError("--pegboard-record and --pegboard-replay exclude each other.")
+        raise pytest.UsageError("--pegboard-record and --pegboard-replay cannot be used together.")
     if record and (config.getoption("numprocesses", None) or hasattr(config, "workerinput")):
-        raise pytest.UsageError("--pegboard-record needs one process. Leave out -n.")
+        raise pytest.UsageError("--pegboard-record needs a single process. Run pytest without -n.")
     if record or replay:
         from pegboard_testing.tapes import Tape
 
@@ -83,9 +91,9 @@ def pytest_collection_modifyitems(session: pytest.Session, config: pytest.Config
     wanted: str | None = config.getoption("--pegboard-contract")
     if wanted is None:
         return
-    from pegboard_testing import collecting
+    from pegboard_testing import collect
 
-    suite = collecting.items(session, wanted)
+    suite = collect.items(session, wanted)
     if config.getoption("--pegboard-contract-report"):
         config.stash[BROKEN] = []
         items[:] = suite
@@ -96,9 +104,9 @@ def pytest_collection_modifyitems(session: pytest.Session, config: pytest.Config
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[Any]) -> None:
     """Remember broken promises for the report."""
     if BROKEN in item.config.stash:
-        from pegboard_testing import collecting
+        from pegboard_testing import collect
 
-        if broken := collecting.broken_in(call):
+        if broken := collect.broken_in(call):
             item.config.stash[BROKEN].append(broken)
 
 
@@ -108,15 +116,15 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     if tape and tape.recording:
         tape.save()
     if BROKEN in session.config.stash:
-        from pegboard_testing import collecting
+        from pegboard_testing import collect
 
         report = str(session.config.getoption("--pegboard-contract-report"))
-        collecting.write_report(Path(report), session.config.stash[BROKEN])
+        collect.write_report(Path(report), session.config.stash[BROKEN])
 
 
 @pytest.fixture
 def answers() -> Answers:
-    """What a person would answer when asked; nobody is there unless a test says otherwise."""
+    """What a person would answer when asked. There is no one to ask unless a test says otherwise."""
     from pegboard_testing.answers import Answers
 
     return Answers()

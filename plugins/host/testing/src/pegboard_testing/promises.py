@@ -10,69 +10,74 @@ from typing import Any
 from pegboard import Facts, Input, ToolError, canonical
 from pegboard.hosting import maybe_await, validate
 from pegboard_testing import subprocess_check as elsewhere
-from pegboard_testing.case import PATIENCE, BrokenPromiseError, Subject
+from pegboard_testing.case import PATIENCE, BrokenPromiseError, ToolUnderTest
 from pegboard_testing.harness import Stand, stand
 from pegboard_testing.strategies import wrong_values
 from pegboard_testing.trees import changed, snapshot
-from pegboard_testing.watching import within
+from pegboard_testing.watch import within
 
 SHORTEST_PROMPT = 15
 SECRET = re.compile(r"(^|_)(password|passwd|secret|token|api_?key|credentials?|private_?key)$", re.I)
 MARK = "s3cr3t-m4rk"
 
 
-def prompt(subject: Subject) -> None:
+def prompt(subject: ToolUnderTest) -> None:
     """The model can read what the tool is for."""
     words = subject.tool.prompt.strip()
     if len(words) < SHORTEST_PROMPT:
         raise BrokenPromiseError(f"The prompt is {words!r}. Write a docstring that tells a model when to use the tool.")
 
 
-def schema(subject: Subject) -> None:
+def schema(subject: ToolUnderTest) -> None:
     """Input that fits the schema is accepted, and accepted input can be serialized and read again."""
     tool = subject.tool
     if json.loads(tool.definition_bytes) != tool.definition or canonical(tool.definition) != tool.definition_bytes:
-        raise BrokenPromiseError("The definition does not survive being written as JSON and read again.")
+        raise BrokenPromiseError("The definition changes when it is written as JSON and read back.")
     for given in subject.given:
         _take(subject, given)
     if not subject.accepted:
-        raise BrokenPromiseError(f"{_why_refused(subject)} Make the schema say what the input takes, or give examples.")
+        raise BrokenPromiseError(
+            f"{_why_refused(subject)} Make the schema match what the input accepts, or add examples."
+        )
     for given, args in subject.accepted:
         again = args.model_dump(mode="json", by_alias=True, exclude_unset=True)
         if _secret_fields(subject):
             continue  # A secret is written down as stars on purpose.
         if _take(subject, again) != args:
-            raise BrokenPromiseError(f"{given!r} is taken, written down as {again!r}, and then read as something else.")
+            raise BrokenPromiseError(
+                f"{given!r} is accepted and written as {again!r}, but read back as something else."
+            )
 
 
-def _why_refused(subject: Subject) -> str:
+def _why_refused(subject: ToolUnderTest) -> str:
     try:
         _take(subject, subject.inputs[0])
     except BrokenPromiseError as error:
-        return f"None of {len(subject.inputs)} inputs made from the schema is taken; the first: {error}"
-    return f"validate_input refuses all {len(subject.inputs)} inputs made from the schema."
+        return (
+            f"None of {len(subject.inputs)} inputs generated from the schema is accepted. "
+            f"The error of the first: {error}"
+        )
+    return f"validate_input refuses all {len(subject.inputs)} inputs generated from the schema."
 
 
-def _take(subject: Subject, given: dict[str, Any]) -> object:
+def _take(subject: ToolUnderTest, given: dict[str, Any]) -> object:
     try:
         return validate(subject.tool.name, subject.tool.input, given)[0]
     except ToolError as error:
         raise BrokenPromiseError(f"{given!r} is refused: {error}") from None
 
 
-def stable(subject: Subject) -> None:
+def stable(subject: ToolUnderTest) -> None:
     """The definition has the same bytes in every process: a request that differs is paid for twice."""
     try:
         others = elsewhere.definitions(subject.tool)
     except LookupError as error:
         raise BrokenPromiseError(f"The definition cannot be compared: {error}") from None
     if any(other != subject.tool.definition_bytes for other in others):
-        raise BrokenPromiseError(
-            "The definition differs between processes. Look for sets, times and ids in what it says."
-        )
+        raise BrokenPromiseError("The definition differs between processes. Look for sets, times and ids in it.")
 
 
-def unknown_key(subject: Subject) -> None:
+def unknown_key(subject: ToolUnderTest) -> None:
     """An unknown key is refused by name, because it is a misunderstanding."""
     for given, _ in subject.accepted[:5]:
         try:
@@ -80,11 +85,11 @@ def unknown_key(subject: Subject) -> None:
         except ToolError as error:
             if "no_such_key" in str(error):
                 continue
-            raise BrokenPromiseError(f"An unknown key is refused without being named: {error}") from None
-        raise BrokenPromiseError("An unknown key is ignored in silence. Leave extra='forbid' as Input has it.")
+            raise BrokenPromiseError(f"An unknown key is refused, but the message does not name it: {error}") from None
+        raise BrokenPromiseError("An unknown key is silently ignored. Keep extra='forbid', the default of Input.")
 
 
-def wrong_type(subject: Subject) -> None:
+def wrong_type(subject: ToolUnderTest) -> None:
     """A value of the wrong type is refused with a sentence that names the field."""
     properties: dict[str, Any] = subject.tool.input_schema.get("properties", {})
     base = subject.accepted[0][0] if subject.accepted else {}
@@ -95,15 +100,17 @@ def wrong_type(subject: Subject) -> None:
             except ToolError as error:
                 if name in str(error):
                     continue
-                raise BrokenPromiseError(f"{name}={value!r} is refused without naming {name}: {error}") from None
+                raise BrokenPromiseError(
+                    f"{name}={value!r} is refused, but the message does not name {name}: {error}"
+                ) from None
             except Exception as error:
                 raise BrokenPromiseError(
-                    f"{name}={value!r} is not refused but crashes: {type(error).__name__}."
+                    f"{name}={value!r} crashes instead of being refused: {type(error).__name__}."
                 ) from None
-            raise BrokenPromiseError(f"{name}={value!r} is taken, although the schema says {json.dumps(inner)}.")
+            raise BrokenPromiseError(f"{name}={value!r} is accepted, although the schema says {json.dumps(inner)}.")
 
 
-def null(subject: Subject) -> None:
+def null(subject: ToolUnderTest) -> None:
     """Null means absent: it is accepted for optional fields and refused for required ones."""
     tool = subject.tool
     properties: dict[str, Any] = tool.input_schema.get("properties", {})
@@ -115,21 +122,21 @@ def null(subject: Subject) -> None:
                 taken = validate(tool.name, tool.input, {**without, name: None})[0]
             except ToolError as error:
                 if name not in required and _takes(subject, without):
-                    raise BrokenPromiseError(f"{name} may be left out, but null is refused: {error}") from None
+                    raise BrokenPromiseError(f"{name} is optional, but null is refused: {error}") from None
                 continue
             except Exception as error:
                 raise BrokenPromiseError(f"{name}=null crashes: {type(error).__name__}: {error}") from None
             if name in required:
                 raise BrokenPromiseError(
-                    f"The schema requires {name}, but null is taken. Give it a default, or no None."
+                    f"The schema requires {name}, but null is accepted. Give the field a default, or do not allow None."
                 )
             if _takes(subject, without) and taken != validate(tool.name, tool.input, without)[0]:
                 raise BrokenPromiseError(
-                    f"{name}=null is read differently from leaving {name} out. Input was {args!r}."
+                    f"{name}=null has a different effect from leaving {name} out. The input was {args!r}."
                 )
 
 
-def _takes(subject: Subject, given: dict[str, Any]) -> bool:
+def _takes(subject: ToolUnderTest, given: dict[str, Any]) -> bool:
     try:
         validate(subject.tool.name, subject.tool.input, given)
     except ToolError:
@@ -137,7 +144,7 @@ def _takes(subject: Subject, given: dict[str, Any]) -> bool:
     return True
 
 
-def secrets(subject: Subject) -> None:
+def secrets(subject: ToolUnderTest) -> None:
     """No secret appears in a repr, because reprs end up in logs."""
     tool = subject.tool
     for name in _secret_fields(subject):
@@ -153,40 +160,42 @@ def secrets(subject: Subject) -> None:
     shown = f"{tool!r} {vars(tool)!r} {tool.definition_bytes.decode()}"
     for variable, value in os.environ.items():
         if SECRET.search(variable) and len(value) >= 8 and value in shown:
-            raise BrokenPromiseError(f"The tool holds and shows the value of {variable}. Read it when it is needed.")
+            raise BrokenPromiseError(
+                f"The tool stores and shows the value of {variable}. Read the variable when it is needed."
+            )
 
 
-def _secret_fields(subject: Subject) -> list[str]:
+def _secret_fields(subject: ToolUnderTest) -> list[str]:
     return [name for name in subject.tool.input_schema.get("properties", {}) if SECRET.search(name)]
 
 
-def facts(subject: Subject) -> None:
+def facts(subject: ToolUnderTest) -> None:
     """The tool says what a call would do for every input, the same way twice, without doing it."""
     within(PATIENCE, _facts, subject)
 
 
-async def _facts(subject: Subject) -> None:
+async def _facts(subject: ToolUnderTest) -> None:
     refusal, told = "", 0
     async with stand(subject.case) as place:
         before = snapshot(place.folder)
         for given, args in subject.accepted:
             first, second = [await _ask(subject, given, args, place) for _ in range(2)]
             if first != second:
-                raise BrokenPromiseError(f"facts answers {given!r} differently the second time.")
+                raise BrokenPromiseError(f"facts returns something else for {given!r} the second time.")
             if isinstance(first, str):
                 refusal = refusal or first
                 continue
             told += 1
             if first.destructive and first.read_only:
-                raise BrokenPromiseError(f"facts says of {given!r} that it is read-only and destructive at once.")
+                raise BrokenPromiseError(f"facts declares {given!r} both read-only and destructive.")
         if touched := changed(before, snapshot(place.folder)):
-            raise BrokenPromiseError(f"facts changed {', '.join(touched)}. It must only say what a call would do.")
+            raise BrokenPromiseError(f"facts changed {', '.join(touched)}. It must only describe what a call would do.")
     if refusal and not told:
-        raise BrokenPromiseError(f"facts refuses every input; the first with: {refusal}")
+        raise BrokenPromiseError(f"facts refuses every input. The first error: {refusal}")
 
 
-async def _ask(subject: Subject, given: dict[str, Any], args: Input, place: Stand) -> Facts | str:
-    """The facts, or the sentence with which the call is refused before anybody is asked."""
+async def _ask(subject: ToolUnderTest, given: dict[str, Any], args: Input, place: Stand) -> Facts | str:
+    """The facts, or the sentence with which the call is refused before any question is asked."""
     try:
         found: object = await maybe_await(subject.tool.facts(args, place.ctx))
     except ToolError as error:

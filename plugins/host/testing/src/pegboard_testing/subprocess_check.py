@@ -20,7 +20,7 @@ def definitions(tool: Tool[Any, Any]) -> list[bytes]:
     """The tool's definition made in fresh processes with different hash seeds; a `LookupError` says why not."""
     made: Any = getattr(tool, "__wrapped__", type(tool))
     if "<locals>" in getattr(made, "__qualname__", ""):
-        raise LookupError(f"{tool.name} is made inside a function. Define it at the top of a module.")
+        raise LookupError(f"{tool.name} is defined inside a function. Define it at the top level of a module.")
     module, file = made.__module__, inspect.getsourcefile(made) or ""
     if module == "__main__":  # There it is this very module.
         module = f"main_of_{Path(file).stem}"

@@ -75,7 +75,8 @@ class Track:
             found = self.tape.take(line)
             if found is None:
                 reason = (
-                    f"{self.tape.path} has no call of {tool.name} with {json.dumps(line['input'])} left for this test."
+                    f"{self.tape.path} has no call of {tool.name} with {json.dumps(line['input'])} "
+                    "left in the recording for this test."
                 )
                 self.misses.append(f"{reason} Record it again with --pegboard-record.")
                 raise ToolError(self.misses[-1], code="internal")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable
 
 from pegboard import Context, hookimpl
-from pegboard_hooks.firing import fire
+from pegboard_hooks.events import fire
 from pegboard_hooks.plan import Plan
 from pegboard_hooks.verdicts import why_blocked
 from pegboard_session import Compacting

@@ -8,8 +8,8 @@ from typing import Any
 from pegboard import Context, Facts, Input, Settings, Tool, ToolInfo
 from pegboard.settings import Layer
 from pegboard_rules.allow_rules import allows_of
-from pegboard_rules.call_view import CallView, concerns, restrictions
 from pegboard_rules.grammar import Rule
+from pegboard_rules.match_call import CallView, concerns, restrictions
 from pegboard_rules.ruleset import RuleSet
 from pegboard_rules.subjects import Subject
 

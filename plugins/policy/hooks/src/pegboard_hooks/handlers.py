@@ -208,11 +208,11 @@ def _complaints(event: str, given: Any, handler: Handler) -> Iterator[str]:
 
 def _condition_complaints(event: str, rule: object, handler: Handler) -> Iterator[str]:
     if handler.condition is None:
-        yield f"if must be one permission rule as text, got {rule!r}. The hook runs without it."
+        yield f"if must be one permission rule as text, got {rule!r}. The hook runs without this condition."
     elif handler.condition.wrong:
-        yield f"if {rule}: {handler.condition.wrong} The hook runs without it."
+        yield f"if {rule}: {handler.condition.wrong} The hook runs without this condition."
     elif event not in TOOL_EVENTS:
-        yield f"if has no effect at {event}: there is no call to compare with. The hook runs without it."
+        yield f"if has no effect at {event}: there is no call to compare with. The hook runs without this condition."
 
 
 def _on_error(given: Any) -> str:

@@ -27,9 +27,9 @@ from pegboard import (
     jsonable,
 )
 from pegboard_hooks import verdicts
-from pegboard_hooks.firing import Subject, fire
+from pegboard_hooks.diagnosis import faulty_conditions, missing_programs
+from pegboard_hooks.events import HookedCall, fire
 from pegboard_hooks.matchers import tool_names
-from pegboard_hooks.missing import faulty_conditions, missing_programs
 from pegboard_hooks.plan import Plan
 from pegboard_session import Prompted
 
@@ -78,7 +78,7 @@ def before_call(tool: AnyTool, call: Call, args: Input, ctx: Context) -> Awaitab
 
 async def _before(names: tuple[str, ...], tool: AnyTool, call: Call, args: Input, ctx: Context) -> Before | None:
     about = {**_about(tool, args, ctx), "tool_use_id": call.id}
-    return verdicts.before(await fire("PreToolUse", names, about, ctx, Subject(tool, args)))
+    return verdicts.before(await fire("PreToolUse", names, about, ctx, HookedCall(tool, args)))
 
 
 @hookimpl(priority=-10)  # Before the person at the terminal is asked: the hook may answer for them.
@@ -94,10 +94,10 @@ async def _request(names: tuple[str, ...], question: Question, ctx: Context) -> 
         "tool_input": dict(question.input),
         "permission_suggestions": _suggestions(question),
     }
-    subject = Subject(question.tool, question.args) if question.tool and question.args else None
+    subject = HookedCall(question.tool, question.args) if question.tool and question.args else None
     answer = verdicts.request(await fire("PermissionRequest", names, about, ctx, subject))
     if answer and isinstance(answer.decision, Allow) and question.decision.layer in SAFETY:
-        reason = f"{answer.decision.reason} This does not count here: a person must decide."
+        reason = f"{answer.decision.reason} This has no effect here: a person must decide."
         ctx.report(reason, hook=answer.decision.rule)
         return None
     return answer
@@ -131,7 +131,7 @@ async def _after(
     names: tuple[str, ...], tool: AnyTool, call: Call, args: Input, more: Mapping[str, Any], ctx: Context
 ) -> After | None:
     about = {**_about(tool, args, ctx), "tool_use_id": call.id, **more}
-    return verdicts.after(await fire("PostToolUse", names, about, ctx, Subject(tool, args)))
+    return verdicts.after(await fire("PostToolUse", names, about, ctx, HookedCall(tool, args)))
 
 
 @hookimpl
@@ -146,11 +146,11 @@ def after_failure(
     seen = _about(tool, args, ctx) if tool and args else {"tool_name": names[0], "tool_input": _as_sent(call)}
     why = result.decision.reason if denied and result.decision else result.text
     about = {**seen, "tool_use_id": call.id, **({"reason": why} if denied else {"error": why, "is_interrupt": False})}
-    return _failed(event, names, about, ctx, Subject(tool, args) if tool and args else None)
+    return _failed(event, names, about, ctx, HookedCall(tool, args) if tool and args else None)
 
 
 async def _failed(
-    event: str, names: tuple[str, ...], about: Mapping[str, Any], ctx: Context, subject: Subject | None
+    event: str, names: tuple[str, ...], about: Mapping[str, Any], ctx: Context, subject: HookedCall | None
 ) -> After | None:
     return verdicts.after(await fire(event, names, about, ctx, subject))
 

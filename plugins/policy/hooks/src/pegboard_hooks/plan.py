@@ -12,7 +12,7 @@ from pegboard_hooks.handlers import EVENTS, Handler, read_handlers
 
 
 @dataclass(slots=True)
-class Conversation:
+class SessionState:
     """The state of a session that the protocol needs."""
 
     transcript: Path | None = None
@@ -32,7 +32,7 @@ class Plan:
         handlers, self.problems = read_handlers(settings)
         self._by_event = {event: tuple(handler for handler in handlers if handler.event == event) for event in EVENTS}
         self._known: dict[tuple[str, tuple[str, ...]], tuple[Handler, ...]] = {}
-        self._conversations: dict[str, Conversation] = {}
+        self._conversations: dict[str, SessionState] = {}
         self._reported: set[bytes] = set()
 
     @classmethod
@@ -60,9 +60,9 @@ class Plan:
             found = self._known[event, names] = tuple(unique.values())
         return found
 
-    def conversation(self, session_id: str) -> Conversation:
+    def conversation(self, session_id: str) -> SessionState:
         """The state of a session."""
-        return self._conversations.setdefault(session_id, Conversation())
+        return self._conversations.setdefault(session_id, SessionState())
 
     def forget(self, session_id: str) -> None:
         """Drop the state of a session that has ended."""

@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from pegboard_hooks.running import Ran
+from pegboard_hooks.handler_run import HandlerRun
 
 BLOCKED = 2
 MISSING: Any = object()
@@ -52,7 +52,7 @@ class Reply:
         return bool(self.block or self.stop or self.decision in ("deny", "defer", "ask") or refused)
 
 
-def read_reply(event: str, ran: Ran, on_error: str = "") -> Reply:
+def read_reply(event: str, ran: HandlerRun, on_error: str = "") -> Reply:
     """Exit 0 is fine, and its JSON counts; 2 blocks whatever is printed; any other is an error unless JSON decides."""
     if ran.problem:
         return Reply(problem=ran.problem)
@@ -86,7 +86,7 @@ def cut(text: str) -> str:
     return f"{text[:MAX_CONTEXT_CHARS]}\n({len(text) - MAX_CONTEXT_CHARS} more characters were cut.)"
 
 
-def _exited(ran: Ran, complaint: str) -> str:
+def _exited(ran: HandlerRun, complaint: str) -> str:
     how = f"It exited with code {ran.code}"
     if ran.code == 127:
         how += " (no such command)"

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from pegboard import After, Allow, Answer, Ask, Before, Decision, Deny, strictest
-from pegboard_hooks.firing import Answered
+from pegboard_hooks.events import Answered
 from pegboard_hooks.handlers import Handler
 from pegboard_hooks.replies import MISSING, Reply
 from pegboard_session import Prompted

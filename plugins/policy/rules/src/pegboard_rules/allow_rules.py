@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from pegboard import Part, ResolvedPath
-from pegboard_rules.call_view import COMPOUND, CallView, Hit, hits_on
 from pegboard_rules.grammar import Rule
+from pegboard_rules.match_call import COMPOUND, CallView, Hit, hits_on
 from pegboard_rules.subjects import EDIT, READ
 
 

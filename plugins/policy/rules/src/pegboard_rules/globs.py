@@ -1,4 +1,4 @@
-"""Wildcards without regular expressions: patterns come from repositories that nobody trusts.
+"""Wildcards without regular expressions: patterns come from untrusted repositories.
 
 A pattern is cut at its stars. Each piece is looked for after the one before it, as early as it fits: that is always
 right, and takes time in proportion to the pattern times the text, whatever the pattern is.
@@ -12,7 +12,7 @@ from collections.abc import Sequence
 def match_pieces(pieces: Sequence[str], text: str, *, word_end: bool = False) -> bool:
     """Whether a text is these pieces in their order, with anything between them.
 
-    With `word_end` the text may go on after the last piece with a space or a tab and anything.
+    With `word_end` the last piece may be followed by a space or a tab and anything.
     """
     first, last = pieces[0], pieces[-1]
     if not text.startswith(first):
@@ -31,7 +31,7 @@ def match_pieces(pieces: Sequence[str], text: str, *, word_end: bool = False) ->
 
 
 def _ends_word(text: str, piece: str, at: int) -> bool:
-    """Whether the piece stands somewhere from `at` on and a space or a tab follows it."""
+    """Whether the piece occurs at or after `at`, followed by a space or a tab."""
     ends = [text.find(f"{piece}{space}", at) for space in " \t"]
     return max(ends) >= 0
 

@@ -1,4 +1,4 @@
-"""Permission rules as objects: what each is about, where it stands, and from which folder its paths are counted."""
+"""Permission rules as objects: what each is about, where it is written, and which folder its paths start from."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Rule:
         self.began = ""
         """The working directory that work has moved away from, for a rule that still guards it; only paths count."""
         self.examples: tuple[list[str], list[str]] = ([], [])
-        """What the rule must cover and what it must not, as its author wrote beside it."""
+        """What the rule must cover and what it must not, as its author wrote next to it."""
         self._line: int | None = -1
         parsed = split_rule(text)
         self.tool, self.specifier = parsed or ("", None)

@@ -7,8 +7,8 @@ from typing import Any
 from pegboard import Allow, Ask, Context, Decision, Deny, Facts, Input, Tool
 from pegboard.permission import READS, decide, with_paths
 from pegboard_rules.allow_rules import allowed, covers_reading
-from pegboard_rules.call_view import CallView, Hit, restrictions
 from pegboard_rules.grammar import Rule
+from pegboard_rules.match_call import CallView, Hit, restrictions
 from pegboard_rules.modes import ALL, is_bypassing
 from pegboard_rules.ruleset import RuleSet
 

@@ -10,7 +10,7 @@ DEEP = "**"
 MANY = 8
 
 
-class Node:
+class PathNode:
     """A node of the tree. The lists hold the rules that match a path here."""
 
     __slots__ = (
@@ -19,42 +19,42 @@ class Node:
     )
 
     def __init__(self, *, loops: bool = False) -> None:
-        self.literal: dict[str, Node] = {}
-        self.globs: dict[str, Node] = {}
-        self.by_ending: dict[str, list[tuple[Test, Node]]] = {}
-        self.by_first: dict[str, list[tuple[Test, Node]]] = {}
-        self.others: list[tuple[Test, Node]] = []
-        self.deep: Node | None = None
+        self.literal: dict[str, PathNode] = {}
+        self.globs: dict[str, PathNode] = {}
+        self.by_ending: dict[str, list[tuple[Test, PathNode]]] = {}
+        self.by_first: dict[str, list[tuple[Test, PathNode]]] = {}
+        self.others: list[tuple[Test, PathNode]] = []
+        self.deep: PathNode | None = None
         self.loops = loops
         self.covers: list[Rule] = []
-        """Rules that end here and cover all that lies below too."""
+        """Rules that end here and cover everything below as well."""
         self.exact: list[Rule] = []
         """Rules that end here and cover this depth only."""
         self.below: list[Rule] = []
-        """Rules that cover what lies below."""
+        """Rules that cover everything below."""
         self.itself: list[Rule] = []
-        """Rules on what lies below that guard the folder as well."""
+        """Rules on what is below that guard the folder as well."""
 
-    def child(self, name: str) -> Node:
+    def child(self, name: str) -> PathNode:
         """The node behind a name or pattern, made if need be."""
         if name == DEEP:
-            self.deep = self.deep or Node(loops=True)
+            self.deep = self.deep or PathNode(loops=True)
             return self.deep
         text = literal(name)
         if text is None:
             return self._glob(name)
         found = self.literal.get(text)
         if found is None:
-            found = self.literal[text] = Node()
+            found = self.literal[text] = PathNode()
         return found
 
-    def _glob(self, pattern: str) -> Node:
+    def _glob(self, pattern: str) -> PathNode:
         if pattern not in self.globs:
-            self.globs[pattern] = Node()
+            self.globs[pattern] = PathNode()
             self._hang(pattern, self.globs[pattern])
         return self.globs[pattern]
 
-    def _hang(self, pattern: str, node: Node) -> None:
+    def _hang(self, pattern: str, node: PathNode) -> None:
         """Sort a pattern by what it tells about a name, so that most names never meet most patterns."""
         pair = (name_test(pattern), node)
         tail = pattern[pattern.rfind("*") + 1 :]
@@ -72,7 +72,7 @@ class PathIndex:
     __slots__ = ("empty", "root", "volume")
 
     def __init__(self, volume: Volume) -> None:
-        self.root, self.volume, self.empty = Node(), volume, True
+        self.root, self.volume, self.empty = PathNode(), volume, True
 
     def add(self, rule: Rule, names: list[str], *, guards: bool) -> None:
         """Add a rule. Deny and ask rules guard more: folders themselves, and all below a wildcard."""
@@ -98,7 +98,7 @@ class PathIndex:
         left = len(names)
         for name in names:
             left -= 1
-            following: list[Node] = []
+            following: list[PathNode] = []
             for node in active:
                 if node.below:
                     found += node.below
@@ -118,7 +118,7 @@ class PathIndex:
                 found += node.itself
 
 
-def _enter(node: Node, left: int, following: list[Node], found: list[Rule]) -> None:
+def _enter(node: PathNode, left: int, following: list[PathNode], found: list[Rule]) -> None:
     following.append(node)
     if node.deep is not None:
         following.append(node.deep)
@@ -128,7 +128,7 @@ def _enter(node: Node, left: int, following: list[Node], found: list[Rule]) -> N
         found += node.exact
 
 
-def _enter_globs(node: Node, name: str, left: int, following: list[Node], found: list[Rule]) -> None:
+def _enter_globs(node: PathNode, name: str, left: int, following: list[PathNode], found: list[Rule]) -> None:
     dot = name.rfind(".")
     if dot >= 0 and node.by_ending:
         for test, child in node.by_ending.get(name[dot:], ()):

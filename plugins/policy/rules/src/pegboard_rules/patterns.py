@@ -136,7 +136,7 @@ def value_matches(pattern: str, value: object) -> bool:
 def host_of(text: str) -> str:
     """The host in a URL, or a bare host name: lower case, without port, user and one trailing dot; empty if none."""
     if "://" in text:
-        from urllib.parse import urlsplit
+        from urllib.parse import urlsplit  # Only URLs need it; every call is matched against rules.
 
         try:
             text = urlsplit(text).hostname or ""

@@ -8,8 +8,8 @@ from collections.abc import Callable
 from typing import Any
 
 from pegboard import Context, ResolvedPath, Tool, resolve_path
-from pegboard_rules.call_view import guards_of
 from pegboard_rules.grammar import Rule
+from pegboard_rules.match_call import guards_of
 from pegboard_rules.ruleset import RuleSet
 from pegboard_rules.tool_rules import ToolRules
 
@@ -20,7 +20,7 @@ def path_filter(tool: Tool[Any, Any], root: str, ctx: Context) -> Callable[[str]
     """A function that says of an absolute path whether a permitted search of `root` may show it; None for all.
 
     Deny rules withhold, under each name that the file goes by on the way through links. So do ask rules, unless they
-    cover the root as well: then somebody has already answered. A path that cannot be resolved is withheld.
+    cover the root as well: then the answer is already known. A path that cannot be resolved is withheld.
     """
     rules = RuleSet.of(ctx.settings)
     view = rules.of_tool(tool)

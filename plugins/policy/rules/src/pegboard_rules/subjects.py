@@ -1,6 +1,6 @@
 """What rules can be about: two capabilities, and what each tool declares for its parentheses.
 
-The capabilities bear the names of the tools that have nothing else to be ruled by. They are words of the rule language:
+The capabilities have the names of the two tools that are governed by nothing else. They are words of the rule language:
 `Read(*.pem)` and `Edit(/src/**)` govern every tool that reads or changes files.
 """
 

@@ -11,8 +11,8 @@ from typing import Any
 from pegboard import Allow, Context, Decision, Facts, Input, Settings, Tool
 from pegboard.settings import Layer
 from pegboard_rules.allow_rules import covering
-from pegboard_rules.call_view import CallView
 from pegboard_rules.grammar import Rule
+from pegboard_rules.match_call import CallView
 from pegboard_rules.opinions import decide_by_rules
 from pegboard_rules.subjects import EDIT, READ
 

@@ -18,7 +18,7 @@ class Volume:
 
     @classmethod
     def of(cls, folder: str) -> Volume:
-        """The volume that a folder lies on, found by looking the folder up under another case."""
+        """The volume that a folder is on, found by looking the folder up under another case."""
         other = folder.swapcase()
         try:
             same = other != folder and os.path.samefile(folder, other)
@@ -27,7 +27,7 @@ class Volume:
         return cls(case_insensitive=same, unicode_normalizing=sys.platform == "darwin")
 
     def fold(self, name: str) -> str:
-        """The one spelling that stands for all that this volume takes for the same name."""
+        """One canonical spelling for all names that this volume treats as the same."""
         if self.unicode_normalizing and not name.isascii():
             name = unicodedata.normalize("NFC", name)
         return name.casefold() if self.case_insensitive else name

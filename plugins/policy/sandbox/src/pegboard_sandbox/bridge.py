@@ -1,4 +1,4 @@
-"""Inside the sandbox: offer the proxy's socket at a loopback port, and run the command beside it.
+"""Inside the sandbox: offer the proxy's socket at a loopback port, and run the command next to it.
 
 Run as a file, with nothing but the standard library: `python -I -S bridge.py SOCKET COMMAND…`.
 """

@@ -28,7 +28,7 @@ MOST_WORDS = 8_990
 PLACES = "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/run/current-system/sw/bin"
 
 Mounts = dict[str, tuple[str, ...]]
-"""What lies where: for each path the words for bubblewrap, to be given from the outermost path inwards."""
+"""The mounts: for each path the arguments for bubblewrap, to be given from the outermost path inwards."""
 
 
 def read_only(path: str) -> tuple[str, ...]:
@@ -74,14 +74,14 @@ def command(
         words += empty(path)
     if len(words) > MOST_WORDS:
         raise ToolError(
-            "The sandbox cannot hold so many working directories and protected paths: bubblewrap takes "
-            f"{MOST_WORDS} words, and this needs {len(words)}. Nothing was started. Name fewer directories."
+            "There are too many working directories and protected paths for the sandbox: bubblewrap takes "
+            f"{MOST_WORDS} words, and this needs {len(words)}. Nothing was started. Use fewer directories."
         )
     return (*words, "--chdir", cwd, "--")
 
 
 def sockets() -> set[str]:
-    """The paths of the sockets that somebody on this machine has: a read-only mount does not stop a connect."""
+    """The paths of all sockets on this machine: a read-only mount does not stop a connect."""
     try:
         with open("/proc/net/unix", encoding="utf-8", errors="surrogateescape") as file:
             lines = file.read().split("\n")
@@ -92,7 +92,7 @@ def sockets() -> set[str]:
 
 @cache
 def trouble(program: str | None) -> str:
-    """Why bubblewrap cannot be used here, or nothing. Found out by running it once."""
+    """Why bubblewrap cannot be used here, or nothing. It is run once to find out."""
     if program is None:
         return "bwrap is not installed"
     mounts: Mounts = {"/proc": PROC, "/dev": DEV}
@@ -102,12 +102,12 @@ def trouble(program: str | None) -> str:
     except (OSError, subprocess.TimeoutExpired) as error:
         return f"bwrap does not run ({error})"
     said = done.stderr.decode("utf-8", "replace").strip().splitlines()
-    return "" if done.returncode == 0 else f"bwrap is refused ({said[-1] if said else done.returncode})"
+    return "" if done.returncode == 0 else f"bwrap is not permitted ({said[-1] if said else done.returncode})"
 
 
 @cache
 def find() -> str | None:
-    """Where bubblewrap is. Not looked for in folders that the project could bring along."""
+    """Where bubblewrap is. Never searched for in folders that the project controls."""
     return shutil.which("bwrap", path=PLACES)
 
 

@@ -13,7 +13,7 @@ METADATA = frozenset({ipaddress.ip_address("168.63.129.16")})
 """Public by number, yet answered by the machine's provider."""
 
 
-class RefusedError(Exception):
+class HostRefusedError(Exception):
     """A connection that the list does not allow; the message is for whoever asked."""
 
 
@@ -29,17 +29,19 @@ class Allowed:
         """The addresses to connect to. Names are looked up here, so what is checked is what is connected to."""
         name = _plain(host)
         if not any(test(name) and wanted in (None, port) for test, wanted in self._tests):
-            raise RefusedError(f"{host}:{port} is not in sandbox.network.allowedDomains.")
+            raise HostRefusedError(f"{host}:{port} is not in sandbox.network.allowedDomains.")
         if any(test(name) and wanted in (None, port) for test, wanted in self._denied):
-            raise RefusedError(f"{host}:{port} is in sandbox.network.deniedDomains.")
+            raise HostRefusedError(f"{host}:{port} is in sandbox.network.deniedDomains.")
         by_name = any(name == ascii_host(listed) for listed, _ in self._entries)
         literal = _literal(name)
         if literal and self._denied and not by_name:
-            raise RefusedError(f"{host} could be a host in sandbox.network.deniedDomains. List it by its number.")
+            raise HostRefusedError(
+                f"{host} could be a host in sandbox.network.deniedDomains. List it by its IP address."
+            )
         found = [literal] if literal else _resolved(name, port)
         good = [address for address in found if is_public(address) or (by_name and _may_be_listed(address, literal))]
         if not good:
-            raise RefusedError(f"{host} leads to a private address. List it by its full name to allow that.")
+            raise HostRefusedError(f"{host} resolves to a private address. To allow that, list it by its full name.")
         return good
 
 
@@ -66,7 +68,7 @@ def _plain(host: str) -> str:
     name = ascii_host(host.strip("[]").lower().removesuffix("."))
     # The resolver reads 0x7f.1 and 2130706433 as addresses; a list of names cannot mean those.
     if not name or (_literal(name) is None and not name.rpartition(".")[2][:1].isalpha()):
-        raise RefusedError(f"{host} is not the name of a host.")
+        raise HostRefusedError(f"{host} is not a host name.")
     return name
 
 
@@ -81,7 +83,7 @@ def _resolved(name: str, port: int) -> list[Address]:
     try:
         rows = socket.getaddrinfo(name, port, type=socket.SOCK_STREAM)
     except (OSError, ValueError):
-        raise RefusedError(f"{name} has no address.") from None
+        raise HostRefusedError(f"{name} has no address.") from None
     return [ipaddress.ip_address(str(row[4][0]).partition("%")[0]) for row in rows]
 
 

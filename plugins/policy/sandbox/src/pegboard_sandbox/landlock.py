@@ -17,19 +17,20 @@ import threading
 
 from pegboard import ToolError
 from pegboard_sandbox import launch
-from pegboard_sandbox.layout import Place, files_to_write, held_paths
+from pegboard_sandbox.layout import ProcessPaths, files_to_write, held_paths
 from pegboard_sandbox.policy import Policy
 from pegboard_sandbox.roots import is_in, is_scratch
 
 DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty")
 LIMITS = (
-    "It holds less: it hides no files, processes or sockets, leaves UDP open, and lets nothing be made at the top of a "
-    "working directory. Install bubblewrap for the whole."
+    "It is weaker: it hides no files, processes or sockets, leaves UDP open, "
+    "and lets nothing be created at the top of a "
+    "working directory. Install bubblewrap for full protection."
 )
 
 
 def trouble(policy: Policy, *, network: bool) -> str:
-    """Why Landlock cannot do what is asked here, or nothing."""
+    """Why Landlock cannot do what the policy asks, or nothing."""
     version = launch.abi() if sys.platform == "linux" else 0
     if not version:
         return "this kernel has no Landlock"
@@ -42,7 +43,7 @@ def trouble(policy: Policy, *, network: bool) -> str:
     return ""
 
 
-def command(place: Place, policy: Policy, *, network: bool) -> tuple[tuple[str, ...], str]:
+def command(place: ProcessPaths, policy: Policy, *, network: bool) -> tuple[tuple[str, ...], str]:
     """The words that come before the command itself, and the folder for its temporary files."""
     # Commits need to make files at the top of .git, which is the one thing that cannot be granted.
     held = {*held_paths(place, policy).paths(), *(f"{root}/.git" for root in place.roots)}
@@ -78,4 +79,4 @@ def _grant_inside(folder: str, held: set[str], folders: list[str], files: list[s
             else:
                 folders.append(entry.path)
     if len(folders) + len(files) > 10_000:
-        raise ToolError(f"{folder} has too many entries for a sandbox of Landlock. Install bubblewrap.")
+        raise ToolError(f"{folder} has too many entries for a Landlock sandbox. Install bubblewrap.")

@@ -59,7 +59,7 @@ def _drop_capabilities() -> None:
         if libc.prctl(DROP_FROM_BOUNDS, capability, 0, 0, 0) < 0:  # there are no more of them
             break
     if not CAPSET:
-        raise OSError(errno.ENOSYS, "root cannot give up its capabilities on this kind of machine")
+        raise OSError(errno.ENOSYS, "root cannot drop its capabilities on this architecture")
     _checked(libc.syscall(CAPSET, struct.pack("=Ii", CAPSET_VERSION, 0), bytes(24)))
 
 
@@ -89,7 +89,7 @@ def main() -> None:
         libc.prctl(SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
         restrict(wanted["folders"], wanted["files"], network=wanted["network"])
     except OSError as error:
-        sys.stderr.write(f"The sandbox cannot be made: {error.strerror}. Nothing was started.\n")
+        sys.stderr.write(f"The sandbox cannot be set up: {error.strerror}. Nothing was started.\n")
         os._exit(126)
     try:
         os.execvp(command[0], command)  # noqa: S606 - the command brings its own shell

@@ -13,12 +13,12 @@ from pegboard_sandbox import repository
 from pegboard_sandbox.bubblewrap import DEV, PROC, Mounts, empty, hidden, nothing, own, read_only, sockets, writable
 from pegboard_sandbox.ledger import StandIns, parents
 from pegboard_sandbox.policy import Policy
-from pegboard_sandbox.protecting import Held, hold_in, is_protected_file
+from pegboard_sandbox.protected_paths import Held, hold_in, is_protected_file
 from pegboard_sandbox.roots import is_in, is_scratch, stays_inside
 
 
 @dataclass(slots=True)
-class Place:
+class ProcessPaths:
     """Where a process runs, and what it may write to. All paths are free of links."""
 
     cwd: str
@@ -32,13 +32,13 @@ class Place:
 
 @dataclass(slots=True)
 class Layout:
-    """What lies where."""
+    """The mounts of a sandbox, and the stand-ins they need."""
 
     mounts: Mounts = field(default_factory=dict)
     stand_ins: StandIns = field(default_factory=StandIns)
 
 
-def held_paths(place: Place, policy: Policy) -> Held:
+def held_paths(place: ProcessPaths, policy: Policy) -> Held:
     """Every path in the writable folders that must not change."""
     held = Held()
     for root in place.roots:
@@ -53,7 +53,7 @@ def held_paths(place: Place, policy: Policy) -> Held:
     return held
 
 
-def lay_out(place: Place, policy: Policy) -> Layout:
+def lay_out(place: ProcessPaths, policy: Policy) -> Layout:
     """The mounts, and what must stand in for missing paths before they can be made."""
     layout = Layout({path: own(path) for path in hidden()})
     mounts = layout.mounts
@@ -80,7 +80,7 @@ def lay_out(place: Place, policy: Policy) -> Layout:
 
 
 def is_hidden(path: str) -> bool:
-    """Whether a path lies where each process finds an empty folder of its own."""
+    """Whether a path is where each process gets its own empty folder."""
     return any(is_in(path, folder) for folder in hidden())
 
 
@@ -108,7 +108,7 @@ def _pin_parents(mounts: Mounts, paths: Collection[str], roots: list[str]) -> No
             at = os.path.dirname(at)
 
 
-def _mask_sockets(mounts: Mounts, place: Place, policy: Policy) -> None:
+def _mask_sockets(mounts: Mounts, place: ProcessPaths, policy: Policy) -> None:
     seen = (*place.roots, place.cwd, *place.visible)
     agent = os.environ.get("SSH_AUTH_SOCK", "")  # listed only when it was bound by its full path
     for path in sockets() | ({agent} if os.path.isabs(agent) else set()):

@@ -4,7 +4,7 @@ A path that does not exist can only be held by mounting something over it, and a
 That is visible outside. Removing it while a sandbox runs would lift the mount as well, so each run notes which paths it
 relies on, and a stand-in goes only when every run that relies on it is over: the last one out removes it. The notes are
 files: after a crash the next command that acts finds them. A host locks a note while it has runs that rely on it, and
-each sandbox locks it for as long as it lives. The kernel frees both locks, so nobody has to guess who is alive.
+each sandbox locks it for as long as it lives. The kernel releases both locks, so liveness is never guessed.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class StandIns:
 
 
 @dataclass(slots=True)
-class _Note:
+class _LedgerEntry:
     """A note of this process. Runs that rely on the same share one."""
 
     holds: frozenset[str]
@@ -65,7 +65,7 @@ class Ledger:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self._notes: dict[str, _Note] = {}
+        self._notes: dict[str, _LedgerEntry] = {}
         """The notes of this process, by the names of their files."""
         self._leftover: Leftover | None = None
 
@@ -77,7 +77,7 @@ class Ledger:
         place.mkdir(mode=0o700, parents=True, exist_ok=True)
         found = place.lstat()
         if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid():
-            raise PermissionError(f"{place} belongs to somebody else.")
+            raise PermissionError(f"{place} belongs to another user.")
         return cls(place)
 
     @property
@@ -118,7 +118,7 @@ class Ledger:
             os.close(own.lock)
             own.lock = -1
 
-    def _write(self, needed: StandIns, holds: frozenset[str]) -> tuple[str, _Note]:
+    def _write(self, needed: StandIns, holds: frozenset[str]) -> tuple[str, _LedgerEntry]:
         # Written before anything is made: a crash after it leaves nothing that nobody knows of.
         if self._leftover is None:
             self._leftover = note_leftover("stand-ins", str(self.folder))
@@ -128,7 +128,7 @@ class Ledger:
         with open(handle, "wb") as file:
             file.write(text.encode())
         lock = _locked(f"{self.folder}/{name}")
-        note = self._notes[name] = _Note(holds, frozenset((*made, *needed.files)), lock)
+        note = self._notes[name] = _LedgerEntry(holds, frozenset((*made, *needed.files)), lock)
         return name, note
 
     def sweep(self) -> None:
@@ -187,7 +187,7 @@ def remove(host: DeadHost, names: list[str]) -> None:
     for folder in map(Path, names):
         while any(_is_locked(note) for note in folder.glob(f"{host.id}-*.json")):  # its sandbox ends with it, soon
             if time.monotonic() > deadline:
-                raise TimeoutError(f"a sandbox of the dead host {host.id} is still there")
+                raise TimeoutError(f"a sandbox of the dead host {host.id} still exists")
             time.sleep(0.01)
         Ledger(folder).sweep()
 
@@ -223,7 +223,7 @@ def _is_locked(note: Path) -> bool:
 
 
 def parents(paths: Iterable[str]) -> set[str]:
-    """The folders in which paths lie. There are many paths and few folders."""
+    """The parent folders of paths. There are many paths and few folders."""
     return {path[: path.rfind("/")] for path in paths}
 
 
@@ -251,7 +251,7 @@ def _make_file(path: str, content: str) -> None:
 
 
 def _removed(path: str) -> bool:
-    """Remove a stand-in; not one that somebody outside has put to use."""
+    """Remove a stand-in, unless something outside the sandbox now uses it."""
     try:
         os.rmdir(path)
     except OSError:

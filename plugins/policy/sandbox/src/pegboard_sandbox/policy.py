@@ -109,4 +109,4 @@ def own_folders(settings: Settings, env: Mapping[str, str]) -> tuple[str, ...]:
 
 
 _resolved = cache(os.path.realpath)
-"""A process cannot move these: where they lie in a writable folder they are mount points."""
+"""A process cannot move these: in a writable folder they are mount points."""

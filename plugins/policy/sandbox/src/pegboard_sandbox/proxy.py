@@ -15,7 +15,7 @@ import threading
 from contextlib import suppress
 from urllib.parse import urlsplit
 
-from pegboard_sandbox.hosts import Allowed, RefusedError
+from pegboard_sandbox.hosts import Allowed, HostRefusedError
 
 LONGEST_HEAD = 65_536
 PATIENCE = 30.0
@@ -58,7 +58,7 @@ class Proxy:
                 head, rest = _head(client)
                 host, port, first = _target(head)
                 server = self._connect(host, port)
-            except RefusedError as refusal:
+            except HostRefusedError as refusal:
                 client.sendall(_answer("403 Forbidden", str(refusal)))
             except OSError as error:
                 client.sendall(_answer("502 Bad Gateway", f"The host cannot be reached: {error.strerror or error}."))
@@ -102,7 +102,7 @@ def _head(client: socket.socket) -> tuple[bytes, bytes]:
     while b"\r\n\r\n" not in data:
         more = client.recv(65_536)
         if not more or len(data) > LONGEST_HEAD:
-            raise RefusedError("This is not a request to a proxy.")
+            raise HostRefusedError("This is not a valid proxy request.")
         data += more
     head, _, rest = data.partition(b"\r\n\r\n")
     return head, rest
@@ -112,17 +112,17 @@ def _target(head: bytes) -> tuple[str, int, bytes]:
     """Where a request goes, and what to send there first: nothing for a tunnel."""
     line, *fields = head.decode("latin-1").split("\r\n")
     if any("\n" in field or "\r" in field or "\0" in field for field in (line, *fields)):
-        raise RefusedError("This is not a request to a proxy: a line ends in an unusual way.")
+        raise HostRefusedError("This is not a valid proxy request: a line has an unusual ending.")
     try:
         method, where, _ = line.split(" ")
         parts = urlsplit(f"//{where}" if method == "CONNECT" else where)
         host, port = parts.hostname or "", parts.port
     except ValueError:
-        raise RefusedError("This is not a request to a proxy.") from None
+        raise HostRefusedError("This is not a valid proxy request.") from None
     if method == "CONNECT":
         return host, port or 443, b""
     if parts.scheme != "http":
-        raise RefusedError(f"The proxy does not speak {parts.scheme or 'that'}. Use http, or a tunnel.")
+        raise HostRefusedError(f"The proxy does not speak {parts.scheme or 'that'}. Use http, or CONNECT.")
     path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
     # One request for each connection, and to the host that was checked: a second Host field could mean another one.
     dropped = ("host:", "proxy-", "connection:", "keep-alive:")

@@ -44,7 +44,7 @@ def is_bare(folder: str) -> bool:
 
 
 def linked(root: str) -> Linked | None:
-    """The repository of a worktree, when both point at each other: a file alone could name anybody's folder."""
+    """The repository of a worktree, when both point at each other: a single file could name any folder."""
     said = _line(f"{root}/.git")
     if not said.startswith("gitdir:"):
         return None

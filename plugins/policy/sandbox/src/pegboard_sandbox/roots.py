@@ -1,4 +1,4 @@
-"""Which folders a process may write to, however their paths are spelled and whatever lies on the way."""
+"""Which folders a process may write to, however their paths are spelled and whatever links they pass."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 
 from pegboard import ToolError
 from pegboard_rules.protected import OPEN_INSIDE
-from pegboard_sandbox.protecting import is_inside_protected
+from pegboard_sandbox.protected_paths import is_inside_protected
 
 
 def writable_roots(wanted: Iterable[str], within: Sequence[str] = ()) -> list[str]:
@@ -20,7 +20,7 @@ def writable_roots(wanted: Iterable[str], within: Sequence[str] = ()) -> list[st
     spelled = list(dict.fromkeys(map(os.path.abspath, wanted)))
     real = {path: os.path.realpath(path) for path in {*spelled, *map(os.path.abspath, within)}}
     if "/" in (real[path] for path in spelled):
-        raise ToolError("The sandbox cannot make / writable. Nothing was started. Work in a folder of its own.")
+        raise ToolError("The sandbox cannot make / writable. Nothing was started. Work in a subfolder.")
     sound = [path for path in spelled if stays_inside(path, real)]
     found = dict.fromkeys(real[path] for path in sound)
     return [
@@ -49,7 +49,7 @@ def stays_inside(path: str, real: dict[str, str]) -> bool:
 
 
 def is_in(path: str, folder: str) -> bool:
-    """Whether a path is a folder or lies in it."""
+    """Whether a path is a folder or is inside it."""
     return path == folder or path.startswith(f"{folder.rstrip('/')}/")
 
 

@@ -12,6 +12,8 @@ from pegboard import ProviderError
 if TYPE_CHECKING:
     import anthropic
 
+# Imports happen inside functions: the SDK is slow to import, and only a request needs it.
+
 CONNECT_SECONDS = 10.0
 KEEP_ALIVE_SECONDS = 60.0
 """How long an idle connection is kept: tools often run for longer than the five seconds that are usual."""
@@ -27,7 +29,7 @@ class Service:
     access: str
     """What to do when credentials are missing or refused."""
     needs: str = ""
-    """A module that only this service needs, brought by the extra of the service's name."""
+    """A module that only this service needs, installed by the extra named after the service."""
     takes_key: bool = True
 
     @property

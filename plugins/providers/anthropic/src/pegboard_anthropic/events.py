@@ -13,6 +13,8 @@ from pegboard_anthropic.clients import Service
 from pegboard_anthropic.failures import sdk_errors
 from pegboard_anthropic.sse import EventDecoder
 
+# Imports happen inside functions: the SDK is slow to import, and only a request needs it.
+
 PATH = "/v1/messages"
 DRAIN_SECONDS = 0.5
 """How long to wait for the end of an answer that is complete, so that its connection can be used again."""

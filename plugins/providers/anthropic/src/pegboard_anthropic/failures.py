@@ -10,6 +10,8 @@ from typing import Any
 from pegboard import ProviderError
 from pegboard_anthropic.clients import Service
 
+# Imports happen inside functions: the SDK is slow to import, and only a request needs it.
+
 KINDS = {
     "authentication_error": "authentication",
     "permission_error": "authentication",

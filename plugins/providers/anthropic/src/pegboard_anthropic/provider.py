@@ -13,6 +13,7 @@ from anyio.lowlevel import RunVar
 from pegboard import ProviderError, Settings, hookimpl
 from pegboard_anthropic.assembler import Assembler
 from pegboard_anthropic.clients import SERVICES, load_sdk, make_client
+from pegboard_anthropic.deferred_tools import DEFER_LOADING, is_supported
 from pegboard_anthropic.events import drain, raw_events, typed_events
 from pegboard_anthropic.failures import refusal, sdk_errors, translated
 from pegboard_anthropic.models import MODELS
@@ -42,7 +43,11 @@ class AnthropicProvider:
         base_url: str | None = None,
         api_key: str | None = None,
         timeout: float = SILENCE_SECONDS,
+        defer_loading: str = "auto",
     ) -> None:
+        if defer_loading not in DEFER_LOADING:
+            raise ValueError(f"defer_loading must be one of {', '.join(DEFER_LOADING)}, got {defer_loading!r}.")
+        self.defer_loading = defer_loading
         if client not in SERVICES:
             raise ValueError(f"{client!r} is not a client. Use one of {', '.join(SERVICES)}.")
         if api_key is not None and not SERVICES[client].takes_key:
@@ -68,10 +73,17 @@ class AnthropicProvider:
         Cancelling or closing the generator closes the connection, and so stops the model, at once.
         """
         assembler = Assembler()
-        async with aclosing(self._wire_events(body_of(request))) as events:
+        async with aclosing(self._wire_events(body_of(request, defers=self._defers(request.model)))) as events:
             async for event in events:
                 for meant in assembler.feed(event):
                     yield meant
+
+    def _defers(self, model: str) -> bool:
+        """Whether the service itself loads the tools that the model fetches."""
+        is_first_party = self.client == "first-party"
+        return self.defer_loading == "on" or (
+            self.defer_loading == "auto" and is_supported(model, is_first_party=is_first_party, base_url=self.base_url)
+        )
 
     async def _wire_events(self, body: dict[str, Any]) -> AsyncGenerator[dict[str, Any], None]:
         service, client = SERVICES[self.client], await self._connected()
@@ -114,5 +126,7 @@ DEFAULT = AnthropicProvider()
 
 @hookimpl
 def register_providers(settings: Settings) -> list[Provider]:
-    chosen = settings.get("anthropic.client")
-    return [DEFAULT if chosen == DEFAULT.client else AnthropicProvider(chosen)]
+    chosen, defer_loading = settings.get("anthropic.client"), settings.get("anthropic.deferLoading")
+    if (chosen, defer_loading) == (DEFAULT.client, DEFAULT.defer_loading):
+        return [DEFAULT]
+    return [AnthropicProvider(chosen, defer_loading=defer_loading)]

@@ -13,13 +13,13 @@ from pydantic import Field
 
 from pegboard import Context, Facts, Input, Tool, ToolError, hookimpl, resolve_path
 from pegboard_grep.command import LISTING, Search
+from pegboard_grep.denied_files import everything, left_out
 from pegboard_grep.engines import Engine, engine_for
 from pegboard_grep.failures import Complaints, refused, understand
-from pegboard_grep.paging import GrepOutput, page, text_of
+from pegboard_grep.grep_output import GrepOutput, page, text_of
 from pegboard_grep.records import CountRecords, FileRecords, LineRecords, Records
-from pegboard_grep.skipping import count_skipped
-from pegboard_grep.withholding import everything, left_out
-from pegboard_ignore import GlobError, Lookup, Rules, Scope, default_seconds, expand, split_list
+from pegboard_grep.skipped import count_skipped
+from pegboard_ignore import GlobError, IgnoreRules, Lookup, Scope, default_seconds, expand, split_list
 
 LONGEST_PATTERN = 100_000
 MOST_ERRORS = 64_000
@@ -82,7 +82,7 @@ class Grep(Tool[GrepInput, GrepOutput]):
         if size > LONGEST_PATTERN:
             return f"pattern has {size} bytes; the limit is {LONGEST_PATTERN}. Search for a part of it."
         try:
-            Rules.from_globs(split_list(args.glob or ""))
+            IgnoreRules.from_globs(split_list(args.glob or ""))
         except GlobError as error:
             return f"the glob {args.glob!r} is not valid: {error}. Escape special characters with \\."
         return None
@@ -170,7 +170,7 @@ class Run:
         self.may_show = ctx.path_filter(tool, search.file or search.scope.root) or everything
         # With a glob, ripgrep also searches ignored files that match it; here a glob only ever narrows a search.
         self._lookup = Lookup(search.scope) if search.globs and not search.file else None
-        self._globs = Rules.from_globs(search.globs) if search.type else Rules()
+        self._globs = IgnoreRules.from_globs(search.globs) if search.type else IgnoreRules()
         sees_all = self.may_show is everything and not search.globs and (search.scope.hidden or bool(search.file))
         self._judge = None if sees_all else self._accept
         self.records: Records = self._fresh()

@@ -16,7 +16,7 @@ FOREIGN = (
 QUANTIFIER = re.compile(r"\{\d+(?:,\d*)?\}")
 
 
-class RefusedError(ValueError):
+class UnsupportedPatternError(ValueError):
     """A search that this engine does not support; the message is for the model."""
 
 
@@ -29,23 +29,23 @@ def compiled(job: dict[str, Any]) -> re.Pattern[str]:
         _require_claimed(pattern)
         source = re.sub(r"\(\?<([A-Za-z_]\w*)>", r"(?P<\1>", pattern)
     if not job["multiline"] and ("\n" in pattern or re.search(r"(?<!\\)(?:\\\\)*\\n", pattern)) and not job["fixed"]:
-        raise RefusedError('the literal "\\n" is not allowed in a regex')
+        raise UnsupportedPatternError('the literal "\\n" is not allowed in a regex')
     if "\n" in pattern and job["fixed"] and not job["multiline"]:
-        raise RefusedError('the literal "\\n" is not allowed in a regex')
+        raise UnsupportedPatternError('the literal "\\n" is not allowed in a regex')
     flags = re.MULTILINE | (re.IGNORECASE if job["ignore_case"] else 0) | (re.DOTALL if job["multiline"] else 0)
     try:
         return re.compile(source, flags)
     except re.error as error:
-        raise RefusedError(f"regex parse error: {error}") from None
+        raise UnsupportedPatternError(f"regex parse error: {error}") from None
     except (RecursionError, OverflowError):
-        raise RefusedError("regex parse error: the pattern is nested too deeply or too large") from None
+        raise UnsupportedPatternError("regex parse error: the pattern is nested too deeply or too large") from None
 
 
 def _require_claimed(pattern: str) -> None:
     bare = re.sub(r"\\[^1-9pPxuUzZGKQE<>b]", "__", pattern)
     for foreign, words in FOREIGN:
         if found := re.search(foreign, bare):
-            raise RefusedError(f"regex parse error: {words} ({found.group()} in the pattern)")
+            raise UnsupportedPatternError(f"regex parse error: {words} ({found.group()} in the pattern)")
     outside = re.sub(r"\[\^?\]?[^\]]*\]", "__", bare)
     if "{" in QUANTIFIER.sub("", outside):
-        raise RefusedError("regex parse error: repetition quantifier expects a valid decimal")
+        raise UnsupportedPatternError("regex parse error: repetition quantifier expects a valid decimal")

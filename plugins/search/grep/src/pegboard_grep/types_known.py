@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from syntax import RefusedError  # type: ignore[import-not-found,unused-ignore]
+from syntax import UnsupportedPatternError  # type: ignore[import-not-found,unused-ignore]
 
 TYPES = {
     "c": "*.[chH] *.[chH].in *.cats",
@@ -33,5 +33,5 @@ def globs_of(name: str) -> list[str]:
     """The globs of a type."""
     if name not in TYPES:
         known = ", ".join(TYPES)
-        raise RefusedError(f"unrecognized file type: {name}; the Python engine knows {known}")
+        raise UnsupportedPatternError(f"unrecognized file type: {name}; the Python engine knows {known}")
     return TYPES[name].split()

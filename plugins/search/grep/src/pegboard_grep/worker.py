@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from typing import Any, BinaryIO
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from syntax import RefusedError, compiled  # type: ignore[import-not-found,unused-ignore]
+from syntax import UnsupportedPatternError, compiled  # type: ignore[import-not-found,unused-ignore]
 from types_known import globs_of  # type: ignore[import-not-found,unused-ignore]
 
 SAMPLE = 65_536
@@ -63,7 +63,7 @@ class Engine:
         if job["file"]:
             yield job["file"], f"./{os.path.basename(job['file'])}"
             return
-        from pegboard_ignore import Rules, Scope, walk
+        from pegboard_ignore import IgnoreRules, Scope, walk  # A search of a single file does without.
 
         scope = Scope.of(
             job["root"],
@@ -72,8 +72,8 @@ class Engine:
             hidden=job["hidden"],
             named=job["named"],
         )
-        globs = Rules.from_globs(job["globs"])
-        types = Rules.from_globs(globs_of(job["type"])) if job["type"] else None
+        globs = IgnoreRules.from_globs(job["globs"])
+        types = IgnoreRules.from_globs(globs_of(job["type"])) if job["type"] else None
         for folder in walk(scope):
             names = [name for name in folder.names if globs.keeps(folder.relative + name, name)]
             if types is not None:
@@ -190,7 +190,7 @@ def main() -> int:
     try:
         with open(1, "wb", SAMPLE, closefd=False) as out:
             return Engine(job, out).run()
-    except RefusedError as refused:
+    except UnsupportedPatternError as refused:
         sys.stderr.write(f"grep: {refused}\n")
         return 2
 

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from pegboard_bash.repository import git_environment
     from pegboard_bash.understanding import Understanding, understand
 
+# Imports happen inside functions: listing tools must not load the parser and the table of programs.
+
 __all__ = [
     "Bash",
     "BashInput",
@@ -42,7 +44,7 @@ _HOMES = {
 @hookimpl
 def diagnose(settings: Settings) -> list[str]:
     """Say what holds commands that run because they only read."""
-    from pegboard_bash.confining import diagnosis
+    from pegboard_bash.confinement import diagnosis
 
     return diagnosis(settings)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from pegboard_bash.deeds import Deed
+from pegboard_bash.effects import Effects
 from pegboard_bash.programs import Grammar, Program
 from pegboard_bash.words import UNKNOWN, Word
 
@@ -12,65 +12,65 @@ OPTION_LIKE = re.compile(r"-[^\d.,]")
 """A next word that looks like an option: some programs take it for the value they wait for, others for an option."""
 
 
-def judge(program: Program, words: list[Word], deed: Deed) -> None:
-    """Note in `deed` what a program would do with these words, those after its name."""
+def judge(program: Program, words: list[Word], effects: Effects) -> None:
+    """Note in `effects` what a program would do with these words, those after its name."""
     if program.subcommands:
-        found = _subcommand(program, words, deed)
+        found = _subcommand(program, words, effects)
         if found is not None:
-            judge(found[0], found[1], deed)
+            judge(found[0], found[1], effects)
         return
     if program.open_world:
-        deed.open_world = True
+        effects.open_world = True
     if program.changes:
-        deed.changes(program.changes)
+        effects.changes(program.changes)
     if program.destructive:
-        deed.destructive = True
+        effects.destructive = True
     if not program.unknown_words:
-        _require_literal(program, _own_words(program, words), deed)
+        _require_literal(program, _own_words(program, words), effects)
     if program.check is not None:
-        program.check(words, deed)
+        program.check(words, effects)
     if program.options or program.check is None or program.operands != "none":
-        _match(program, words, deed)
+        _match(program, words, effects)
 
 
-def _subcommand(program: Program, words: list[Word], deed: Deed) -> tuple[Program, list[Word]] | None:
+def _subcommand(program: Program, words: list[Word], effects: Effects) -> tuple[Program, list[Word]] | None:
     """The subcommand that is meant. Options before it must be described by the program itself."""
     if not words:
-        deed.refuse(f"What {deed.program} does without a subcommand is not known.")
+        effects.refuse(f"What {effects.program} does without a subcommand is not known.")
         return None
     first = words[0]
     found = program.subcommands.get(first.text) if first.literal and not first.glob else None
     if found is None:
-        deed.refuse(f"{deed.program} {_shown(first)} may change something.")
+        effects.refuse(f"{effects.program} {_shown(first)} may change something.")
         return None
-    deed.program = f"{deed.program} {first.text}"
+    effects.program = f"{effects.program} {first.text}"
     return found, words[1:]
 
 
-def _require_literal(program: Program, words: list[Word], deed: Deed) -> None:
+def _require_literal(program: Program, words: list[Word], effects: Effects) -> None:
     ended = False
     for word in words:
         if not word.literal:
-            deed.refuse(f"The value of {word.source} is known only when it runs.")
-        elif word.glob and (problem := _problem_of_pattern(program, word, deed, ended=ended)):
-            deed.refuse(problem)
+            effects.refuse(f"The value of {word.source} is known only when it runs.")
+        elif word.glob and (problem := _problem_of_pattern(program, word, effects, ended=ended)):
+            effects.refuse(problem)
         ended = ended or word.text == "--"
 
 
-def _problem_of_pattern(program: Program, word: Word, deed: Deed, *, ended: bool) -> str:
+def _problem_of_pattern(program: Program, word: Word, effects: Effects, *, ended: bool) -> str:
     """Why a pattern may become something else than files, as a sentence; empty when it cannot."""
     opens = not ended and word.text[0] in "*?[-+"
     if (opens or not program.options) and not program.glob:
-        return f"{word.source} may expand to an option of {deed.program}. Quote it, or name the files."
+        return f"{word.source} may expand to an option of {effects.program}. Quote it, or name the files."
     if not opens:
         return ""
-    found = deed.named_by(word)
+    found = effects.named_by(word)
     if found is None or (found and word.text[0] in "-+"):
-        return f"{word.source} may expand to an option of {deed.program}. Write ./ before it."
+        return f"{word.source} may expand to an option of {effects.program}. Write ./ before it."
     signs = ("-", "+") if program.grammar.plus else ("-",)
     options = [name for name in found if name.startswith(signs)]
     if options:
-        return f"{word.source} matches {options[0]!r}, which {deed.program} takes for an option. Write ./ before it."
+        return f"{word.source} matches {options[0]!r}, which {effects.program} takes as an option. Write ./ before it."
     return ""
 
 
@@ -83,7 +83,7 @@ def _own_words(program: Program, words: list[Word]) -> list[Word]:
     return words[: len(words) - len(given.operands[grammar.operands.index("program") :])]
 
 
-class Given:
+class ParsedArguments:
     """The words of a command, taken apart: its options in order, each with its value, and its operands."""
 
     __slots__ = ("ended", "operands", "options", "problem")
@@ -98,7 +98,7 @@ class Given:
         """Whether a `--` says that no options follow."""
 
     def doubt(self, problem: str) -> None:
-        """Something is not known; what follows is taken apart all the same, for the rules that restrict."""
+        """Something is not known; the rest is still parsed, for the rules that restrict."""
         self.problem = self.problem or problem
 
     def has(self, names: str) -> bool:
@@ -107,9 +107,9 @@ class Given:
         return any(name in wanted for name, _, _ in self.options)
 
 
-def take_apart(grammar: Grammar, words: list[Word], *, lenient: bool = False) -> Given:
+def take_apart(grammar: Grammar, words: list[Word], *, lenient: bool = False) -> ParsedArguments:
     """Options and operands as a program with this grammar reads them. `lenient`: a value may look like an option."""
-    given = Given()
+    given = ParsedArguments()
     at = 0
     while at < len(words):
         word, at = words[at], at + 1
@@ -134,7 +134,7 @@ def _command_starts(grammar: Grammar, count: int) -> bool:
     return kinds[count - 1] == "program" if count <= len(kinds) else grammar.more == "program"
 
 
-def _long(grammar: Grammar, words: list[Word], at: int, given: Given, lenient: bool) -> int:
+def _long(grammar: Grammar, words: list[Word], at: int, given: ParsedArguments, lenient: bool) -> int:
     word = words[at - 1]
     name, sign, value = word.text[2:].partition("=")
     value_of, kind = grammar.long.get(name, ("", ""))
@@ -152,7 +152,7 @@ def _long(grammar: Grammar, words: list[Word], at: int, given: Given, lenient: b
     return at
 
 
-def _bundle(grammar: Grammar, words: list[Word], at: int, given: Given, lenient: bool) -> int:
+def _bundle(grammar: Grammar, words: list[Word], at: int, given: ParsedArguments, lenient: bool) -> int:
     word = words[at - 1]
     letters = word.text[1:]
     for position, letter in enumerate(letters):
@@ -173,7 +173,7 @@ def _bundle(grammar: Grammar, words: list[Word], at: int, given: Given, lenient:
     return at
 
 
-def _next(option: str, kind: str, words: list[Word], at: int, given: Given, lenient: bool) -> int:
+def _next(option: str, kind: str, words: list[Word], at: int, given: ParsedArguments, lenient: bool) -> int:
     """The value of an option in a word of its own."""
     if at == len(words):
         given.doubt(f"The option {option} of {{}} has no value.")
@@ -184,50 +184,52 @@ def _next(option: str, kind: str, words: list[Word], at: int, given: Given, leni
     return at + 1
 
 
-def _match(program: Program, words: list[Word], deed: Deed) -> None:
+def _match(program: Program, words: list[Word], effects: Effects) -> None:
     given = take_apart(program.grammar, words, lenient=program.glob)
     if given.problem:
-        deed.refuse(given.problem.replace("{}", deed.program))
+        effects.refuse(given.problem.replace("{}", effects.program))
     for option, kind, value in given.options:
         if value is None:
             continue
         if value.glob:
-            deed.refuse(f"{value.source} may become several words, of which {option} takes the first.")
-        _value(kind, value, deed)
+            effects.refuse(f"{value.source} may expand to several words, and {option} takes only the first.")
+        _value(kind, value, effects)
     if program.only_with and not given.has(program.only_with):
-        deed.refuse(f"{deed.program} only reads with {program.only_with.split()[0]} or a similar option.")
-    _operands(program, given.operands, deed)
+        effects.refuse(f"{effects.program} only reads with {program.only_with.split()[0]} or a similar option.")
+    _operands(program, given.operands, effects)
 
 
-def _value(kind: str, word: Word, deed: Deed) -> None:
+def _value(kind: str, word: Word, effects: Effects) -> None:
     if kind == "read" and word.text != "-":
-        deed.read(word)
+        effects.read(word)
     elif kind == "write":
-        deed.write(word)
+        effects.write(word)
     elif kind == "delete":
-        deed.delete(word)
+        effects.delete(word)
 
 
-def _operands(program: Program, operands: list[Word], deed: Deed) -> None:
+def _operands(program: Program, operands: list[Word], effects: Effects) -> None:
     grammar = program.grammar
     if len(operands) < grammar.required and "program" not in grammar.operands:
-        deed.refuse(f"{deed.program} needs more arguments.")
+        effects.refuse(f"{effects.program} needs more arguments.")
     touched = False
     for position, word in enumerate(operands):
         kind = grammar.operands[position] if position < len(grammar.operands) else grammar.more
         if kind == "program":
-            deed.inner.append(operands[position:])
-            deed.strip = program.wrapper == "strip"
+            effects.inner.append(operands[position:])
+            effects.strip = program.wrapper == "strip"
             return
         if word.glob and position < len(grammar.operands):
-            deed.refuse(f"{word.source} may become several words, and {deed.program} reads them by position.")
+            effects.refuse(
+                f"{word.source} may expand to several words, and their positions matter to {effects.program}."
+            )
         if not kind:
-            deed.refuse(f"{_shown(word)} is one argument too many for {deed.program} to only read.")
+            effects.refuse(f"{_shown(word)} is an extra argument, with which {effects.program} may change something.")
         elif kind != "text":
             touched = True
-            _value(kind, word, deed)
+            _value(kind, word, effects)
     if program.reads_cwd and not touched:
-        deed.reads += deed.place.cwds
+        effects.reads += effects.place.cwds
 
 
 def _shown(word: Word) -> str:

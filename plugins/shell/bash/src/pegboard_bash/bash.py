@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from pegboard_bash.snapshot import Snapshot
     from pegboard_bash.understanding import Understanding
 
+# Imports happen inside functions: listing tools must not load the parser and the table of programs.
+
 
 class BashInput(Input):
     command: str
@@ -82,7 +84,9 @@ class Bash(Tool[BashInput, BashOutput]):
         from pegboard_bash.refusals import why_interactive
 
         if "\0" in args.command:
-            return "The command holds a NUL character, which no program can be given. Write it as \\0 in printf."
+            return (
+                "The command contains a NUL character, which cannot be passed to a program. Write it as \\0 in printf."
+            )
         return why_interactive(args.command)
 
     def facts(self, args: BashInput, ctx: Context, /) -> Facts | Awaitable[Facts]:
@@ -102,7 +106,7 @@ class Bash(Tool[BashInput, BashOutput]):
         return self._facts(args, ctx)
 
     def _facts(self, args: BashInput, ctx: Context) -> Facts:
-        from pegboard_bash.confining import held_to_reading
+        from pegboard_bash.confinement import held_to_reading
         from pegboard_bash.understanding import not_understood
 
         understood = self._understood(args, ctx)
@@ -125,11 +129,11 @@ class Bash(Tool[BashInput, BashOutput]):
         return Ask(reason, layer="critical-path", matched=critical)
 
     async def call(self, args: BashInput, ctx: Context, /) -> BashOutput | Output[BashOutput]:
-        from pegboard_bash.calling import Calling
+        from pegboard_bash.bash_call import BashCall
 
         began = time.monotonic()
         try:
-            value = await Calling(args, ctx, self._judged(args, ctx), self, self._snapshot_for(ctx)).value()
+            value = await BashCall(args, ctx, self._judged(args, ctx), self, self._snapshot_for(ctx)).value()
         except ToolError as error:
             if isinstance(error.value, BashOutput):
                 error.value.wall_ms = round((time.monotonic() - began) * 1000)
@@ -152,7 +156,7 @@ class Bash(Tool[BashInput, BashOutput]):
             return not_understood(args.command)
 
     def _looked_at(self, args: BashInput, ctx: Context) -> Understanding:
-        from pegboard_bash.confining import confinement
+        from pegboard_bash.confinement import confinement
         from pegboard_bash.directory import start_of
         from pegboard_bash.recursion import withheld
         from pegboard_bash.understanding import understand
@@ -178,7 +182,7 @@ class Bash(Tool[BashInput, BashOutput]):
         return "Bash in the background" if args.run_in_background else "Bash"
 
     def describe(self, args: BashInput, /) -> str:
-        from pegboard_bash.rendering import one_line
+        from pegboard_bash.render import one_line
 
         how = "Run in the background" if args.run_in_background else "Run"
         how += " outside the sandbox" if args.dangerously_disable_sandbox else ""
@@ -186,7 +190,7 @@ class Bash(Tool[BashInput, BashOutput]):
         return one_line(f"{how}: {args.command}{where}")
 
     def preview(self, args: BashInput, ctx: Context, /) -> str | None:
-        from pegboard_bash.rendering import one_line
+        from pegboard_bash.render import one_line
 
         # The model's own description is shown with the rest of its input: here the host speaks.
         facts = self._understood(args, ctx).facts
@@ -195,18 +199,18 @@ class Bash(Tool[BashInput, BashOutput]):
         return "\n".join(one_line(line) for line in lines if line) or None
 
     def render_use(self, args: BashInput, /) -> object | None:
-        from pegboard_bash.rendering import command
+        from pegboard_bash.render import command
 
         return command(args.command, args.description or "")
 
     def render_result(self, value: BashOutput, /) -> object | None:
-        from pegboard_bash.rendering import text
+        from pegboard_bash.render import text
 
         return text(self.content(value))
 
 
 def _in_event_loop() -> bool:
-    """Whether somebody would have to wait while this thread does."""
+    """Whether blocking this thread would block an event loop."""
     try:
         get_current_task()
     except RuntimeError:

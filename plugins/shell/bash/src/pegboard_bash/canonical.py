@@ -1,4 +1,4 @@
-"""What bash itself makes of a text: it prints the text as it has read it, and our reading of both must be the same.
+"""How bash itself parses a text: it prints the text as it parsed it, and our parse of both must be the same.
 
 bash prints words as they are written, so this says nothing of what is inside them. It confirms where commands begin and
 end. It is asked only about what is outside the closed subset.
@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections import Counter
 from functools import lru_cache
 
+from pegboard_bash.bash_printer import pretty_printed
 from pegboard_bash.lexer import Doubt
-from pegboard_bash.printing import pretty_printed
-from pegboard_bash.spelling import Shape
 from pegboard_bash.syntax import Parser
+from pegboard_bash.word_builder import Shape
 
-UNSURE = "bash itself does not read it as it seems"
+UNSURE = "bash parses it differently"
 
 
 @lru_cache(maxsize=256)

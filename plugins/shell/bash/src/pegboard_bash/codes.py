@@ -29,7 +29,11 @@ _conditions: dict[str, Callable[[Words], bool]] = {
 SILENT = frozenset({"cd", "pushd", "echo", "printf", ":", "true", "export", "set", "pwd", "sleep"})
 """Commands before a `&&` that do not fail without the shell saying so."""
 SHELL_COMPLAINS = "bash: line "
-OF_THE_SHELL = {126: "the program cannot be executed", 127: "there is no such program", 124: "often: timeout ended it"}
+OF_THE_SHELL = {
+    126: "the program cannot be executed",
+    127: "there is no such program",
+    124: ("often: timed out by the timeout command"),
+}
 
 
 def register_exit_codes(program: str, meaning: Meaning) -> None:
@@ -41,7 +45,7 @@ def interpretation(code: int, shape: Shape, output: str) -> str:
     """What a non-zero code says when it is an answer; empty when it is a failure, or when that cannot be told.
 
     Behind `a && b` either may have failed, so each must be a program whose code is an answer, or one that never fails
-    in silence.
+    silently.
     """
     found: list[str] = []
     for words in shape.deciding:
@@ -62,7 +66,7 @@ def ending(code: int | None, name: str, memory_ran_out: bool) -> str:
         return f"exited with code {code} ({OF_THE_SHELL[code]})"
     inner = _signal_of(code)
     if inner:
-        return f"exited with code {code}: a part of it was killed by {inner}{_because(inner, memory_ran_out)}"
+        return f"exited with code {code}: part of it was killed by {inner}{_because(inner, memory_ran_out)}"
     return f"exited with code {code}"
 
 

@@ -86,7 +86,7 @@ def roots(ctx: Context) -> list[Path]:
 
 
 def within(path: Path, ctx: Context) -> Path | None:
-    """The same folder spelled from the working directory it lies in; None when it lies in none."""
+    """The same folder spelled from the working directory it is in; None if it is in none."""
     real = os.path.realpath(path)
     for root in roots(ctx):
         at = os.path.realpath(root)
@@ -115,7 +115,7 @@ def start_of(workdir: Path | None, ctx: Context) -> tuple[Path, str]:
     if ctx.cwd.is_dir():
         return ctx.cwd, ""
     if ctx.agent.depth:  # where the session began may be exactly where this agent must not work
-        raise ToolError(f"The working directory {ctx.cwd} no longer exists. Report this.", code="not_found")
+        raise ToolError(f"The working directory {ctx.cwd} no longer exists. Tell the user.", code="not_found")
     began = Path(ctx.settings.cwd)
     return began, f"The working directory {ctx.cwd} no longer exists. The command ran in {began}."
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from pegboard_bash.spelling import Spelling, add_ansi
+from pegboard_bash.word_builder import WordBuilder, add_ansi
 from pegboard_bash.words import Mark, mark_of
 
 PLAIN = re.compile(r"[A-Za-z0-9_./:=@%+,^-]+(?=[ \t\n;|&<>)]|\Z)")
@@ -29,12 +29,12 @@ class Doubt(Exception):  # noqa: N818 - it is an answer, and no failure
 
 
 class Token(NamedTuple):
-    """A word as it stands in the text."""
+    """A word as written in the text."""
 
     start: int
     end: int
     source: str
-    spelling: Spelling | None
+    spelling: WordBuilder | None
     """None for a word that is plain: it means what it says."""
 
     @property
@@ -44,7 +44,7 @@ class Token(NamedTuple):
 
 
 class Lexer:
-    """Cuts words out of a text. What stands in a substitution is read by `inside`, which a parser provides."""
+    """Cuts words out of a text. The content of a substitution is read by `inside`, which a parser provides."""
 
     def __init__(self, text: str, start: int = 0, end: int | None = None, depth: int = 0) -> None:
         self.text, self.at, self.end = text, start, len(text) if end is None else end
@@ -67,14 +67,14 @@ class Lexer:
         if found and not text.startswith(("<(", ">("), found.end()):
             self.at = found.end()
             return Token(start, self.at, found[0], None)
-        spelling = Spelling()
+        spelling = WordBuilder()
         while self.at < self.end and self._piece(spelling):
             pass
         if self.at == start:
             raise Doubt(f"a word is missing before {text[start : start + 1]!r}")
         return Token(start, self.at, text[start : self.at], spelling)
 
-    def _piece(self, into: Spelling) -> bool:
+    def _piece(self, into: WordBuilder) -> bool:
         """One run, quote or expansion of a word; False where the word ends."""
         text, at = self.text, self.at
         if found := ORDINARY.match(text, at, self.end):
@@ -96,11 +96,11 @@ class Lexer:
             into.add_hole(text[at : at + 2])
         else:
             if sign == "(":
-                raise Doubt("a parenthesis stands in a word")
+                raise Doubt("there is a parenthesis in a word")
             return False
         return True
 
-    def _single(self, into: Spelling) -> None:
+    def _single(self, into: WordBuilder) -> None:
         stop = self.text.find("'", self.at + 1, self.end)
         if stop < 0:
             raise Doubt("a quote is not closed")
@@ -108,21 +108,21 @@ class Lexer:
         into.add(self.text[self.at + 1 : stop], quoted=True)
         self.at = stop + 1
 
-    def _escape(self, into: Spelling) -> None:
+    def _escape(self, into: WordBuilder) -> None:
         if self.at + 1 >= self.end:
-            raise Doubt("a backslash ends it")
+            raise Doubt("it ends with a backslash")
         if self.text.startswith(JOINED, self.at):
-            raise Doubt("a line break stands in the middle of a word")
+            raise Doubt("there is a line break in the middle of a word")
         into.add(self.text[self.at + 1], quoted=True)
         self.at += 2
 
-    def _double(self, into: Spelling) -> None:
+    def _double(self, into: WordBuilder) -> None:
         start = self.at
         self.at += 1
         self.quoted_text(into, '"')
         self._keep_lines(start, self.at)
 
-    def quoted_text(self, into: Spelling, closing: str) -> None:
+    def quoted_text(self, into: WordBuilder, closing: str) -> None:
         """Text in which only `$`, backticks and backslashes are special, up to a closing sign or to the end."""
         text = self.text
         while self.at < self.end:
@@ -144,9 +144,9 @@ class Lexer:
         if closing:
             raise Doubt("a quote is not closed")
 
-    def _escape_in_quotes(self, into: Spelling, closing: str) -> None:
+    def _escape_in_quotes(self, into: WordBuilder, closing: str) -> None:
         if self.at + 1 >= self.end:
-            raise Doubt("a backslash ends it")
+            raise Doubt("it ends with a backslash")
         follows = self.text[self.at + 1]
         if follows != "\n":
             special = follows in "$`\\" or follows == closing
@@ -155,11 +155,11 @@ class Lexer:
 
     def _keep_lines(self, start: int, stop: int) -> None:
         if self.holding and "\n" in self.text[start:stop]:
-            raise Doubt("a word goes over the line of a here-document")
+            raise Doubt("a word continues past the line of a here-document")
 
     # Expansions
 
-    def _expansion(self, into: Spelling, *, quoted: bool) -> None:
+    def _expansion(self, into: WordBuilder, *, quoted: bool) -> None:
         text, at = self.text, self.at
         if text.startswith("$((", at):
             self._arithmetic(3)
@@ -181,7 +181,7 @@ class Lexer:
         else:
             self._dollar(into, quoted)
 
-    def _dollar(self, into: Spelling, quoted: bool) -> None:
+    def _dollar(self, into: WordBuilder, quoted: bool) -> None:
         """A dollar sign that begins no variable."""
         text, at = self.text, self.at
         self._no_join(at + 1)
@@ -196,7 +196,7 @@ class Lexer:
             self.at = found.end()
         elif not quoted and text.startswith('$"', at):
             self.at += 1
-            self._double(Spelling())
+            self._double(WordBuilder())
             into.add_unknown()  # The locale may bring a translation.
         else:
             into.add("$", quoted=True)
@@ -204,7 +204,7 @@ class Lexer:
 
     def _no_join(self, at: int) -> None:
         if self.text.startswith(JOINED, at):
-            raise Doubt("a line break stands behind a dollar sign")
+            raise Doubt("a line break follows a dollar sign")
 
     def _nested(self, closing: str) -> None:
         self.depth += 1
@@ -233,12 +233,12 @@ class Lexer:
         """`${name…}` with an operator: only its end is of interest, and the commands in it."""
         found = PARAMETER.match(self.text, self.at, self.end)
         if not found:
-            raise Doubt("an expansion is not known")
+            raise Doubt("it has an unknown expansion")
         self.depth += 1
         if self.depth > DEEPEST:
             raise Doubt("it is nested too deeply")
         self.at = found.end()
-        ignored = Spelling()
+        ignored = WordBuilder()
         while self.at < self.end:
             sign = self.text[self.at]
             if sign == "}":
@@ -246,7 +246,7 @@ class Lexer:
                 self.depth -= 1
                 return
             if sign in "'<>(" or (sign == '"' and quoted) or self.text.startswith(JOINED, self.at):
-                raise Doubt("an expansion holds quotes or signs that are read in more than one way")
+                raise Doubt("an expansion contains quotes or characters that can be parsed in more than one way")
             if sign in "$`":
                 self._expansion(ignored, quoted=quoted)
             elif sign == '"':
@@ -256,9 +256,9 @@ class Lexer:
         raise Doubt("an expansion is not closed")
 
     def _arithmetic(self, opening: int) -> None:
-        """From `((` to its `))`. Where the two do not stand together it may be a subshell: doubt."""
+        """From `((` to its `))`. Where the two are not adjacent it may be a subshell, so it is not accepted."""
         self.at += opening
-        open_ones, ignored, text = 2, Spelling(), self.text
+        open_ones, ignored, text = 2, WordBuilder(), self.text
         while self.at < self.end:
             if found := ARITHMETIC_RUN.match(text, self.at, self.end):
                 self.at = found.end()

@@ -1,4 +1,4 @@
-"""What stands between words: blanks, comments, line breaks, redirects, and here-documents, which wait for a line."""
+"""What is between words: blanks, comments, line breaks, redirects, and here-documents, whose bodies come later."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from typing import Any, NamedTuple
 
 from pegboard_bash.lexer import JOINED, Doubt, Lexer, Token
-from pegboard_bash.spelling import Spelling
+from pegboard_bash.word_builder import WordBuilder
 
 REDIRECT = re.compile(r"(\d*)(<<<|<<-|<<|<>|<&-|<&|<(?!\()|>>|>\||>&-|>&|>(?!\()|(?<!\d)&>>|(?<!\d)&>)")
 ODD_REDIRECT = re.compile(r"(?:\d+(?=[<>]\()|\{\w+(?:\[[^\]]*\])?\}(?=[<>]))", re.ASCII)
@@ -14,7 +14,7 @@ MOST = 4_000
 """Words and commands in one text."""
 
 
-class Document(NamedTuple):
+class HereDocument(NamedTuple):
     """A here-document whose body is still to come."""
 
     at: int
@@ -24,13 +24,13 @@ class Document(NamedTuple):
     given: list[str]
 
 
-class Lines(Lexer):
+class LineLexer(Lexer):
     """Reads the words and redirects of lines, and leaves marks of what it read."""
 
     def __init__(self, text: str, start: int = 0, end: int | None = None, depth: int = 0) -> None:
         super().__init__(text, start, end, depth)
         self.marks: set[tuple[Any, ...]] = set()
-        self.waiting: list[Document] = []
+        self.waiting: list[HereDocument] = []
 
     def blanks(self) -> None:
         """Step over blanks and comments."""
@@ -40,7 +40,7 @@ class Lines(Lexer):
                 self.at += 1
             elif text.startswith(JOINED, self.at):
                 if self.at and text[self.at - 1] not in " \t\n":
-                    raise Doubt("a line break stands in the middle of something")
+                    raise Doubt("there is an unexpected line break")
                 self.at += 2
             elif text[self.at] == "#":
                 stop = text.find("\n", self.at, self.end)
@@ -69,7 +69,7 @@ class Lines(Lexer):
         """Step over a sign or keyword and remember it."""
         self.marks.add((self.at, text))
         if len(self.marks) > MOST:
-            raise Doubt("it is made of too many pieces")
+            raise Doubt("it has too many parts")
         self.at += len(text)
 
     # Redirects
@@ -83,13 +83,13 @@ class Lines(Lexer):
     def redirect(self, given: list[str]) -> bool:
         """A redirect, if one comes next. What it gives as input is added to `given`."""
         if ODD_REDIRECT.match(self.text, self.at, self.end):
-            raise Doubt("a redirect is not known")
+            raise Doubt("it has an unknown redirect")
         found = REDIRECT.match(self.text, self.at, self.end)
         if not found:
             return False
         start, self.at = self.at, found.end()
         if self.sees(JOINED):
-            raise Doubt("a line break stands in a redirect")
+            raise Doubt("there is a line break in a redirect")
         if found[2].endswith("&-"):
             self.marks.add(("redirect", start, found[2]))
             return True
@@ -111,12 +111,12 @@ class Lines(Lexer):
     def _document(self, start: int, operator: str, token: Token, given: list[str]) -> None:
         text = token.spelling.text if token.spelling else token.source
         if (token.spelling and not token.spelling.known) or "\n" in text or "$" in token.source:
-            raise Doubt("the end of a here-document is not known")
+            raise Doubt("a here-document has no clear end")
         quoted = text != token.source or any(sign in token.source for sign in "'\"\\")
-        self.waiting.append(Document(start, text, quoted, operator == "<<-", given))
+        self.waiting.append(HereDocument(start, text, quoted, operator == "<<-", given))
         self.holding = True
 
-    def _body(self, document: Document) -> None:
+    def _body(self, document: HereDocument) -> None:
         begin, line = self.at, ""
         while True:
             if self.at >= self.end:
@@ -134,9 +134,9 @@ class Lines(Lexer):
     def _expanded(self, begin: int, end: int) -> None:
         """An unquoted body: expansions in it are run."""
         if JOINED in self.text[begin:end]:
-            raise Doubt("a line of a here-document goes on in the next")
+            raise Doubt("a line of a here-document continues on the next")
         kept, self.at, self.end = (self.at, self.end), begin, end
         waiting, self.waiting, self.holding = self.waiting, [], False
-        self.quoted_text(Spelling(), "")
+        self.quoted_text(WordBuilder(), "")
         self.waiting = waiting
         self.at, self.end = kept

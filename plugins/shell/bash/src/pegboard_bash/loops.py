@@ -69,7 +69,7 @@ class Loops:
     def _bind(self, name: str, value: str | None) -> None:
         harmless = OWN_NAME.fullmatch(name) and not name.endswith("_proxy")
         if not harmless:
-            self.walk.deed.refuse(f"The variable {name} may change what programs do.")
+            self.walk.effects.refuse(f"The variable {name} may change what programs do.")
         if harmless and value is not None:
             self.walk.variables[name] = value
         else:

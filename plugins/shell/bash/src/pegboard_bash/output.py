@@ -103,7 +103,7 @@ def _from_line_start(text: str) -> str:
     return text[start + 1 :] if start >= 0 else text
 
 
-class Tail:
+class OutputTail:
     """The last lines of a running command for a screen, at most some times a second."""
 
     LINES, BYTES, SECONDS = 5, 4_000, 0.1

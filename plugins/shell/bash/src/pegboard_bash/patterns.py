@@ -1,4 +1,4 @@
-"""Which files an unquoted pattern may stand for: at least those that bash would name, rarely a few more."""
+"""Which files an unquoted pattern may match: at least those that bash would match, rarely a few more."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ QUOTING = frozenset("\\'\"$`")
 
 def matches(word: Word, cwd: str, most: int = MOST_FILES) -> list[str] | None:
     """The files that a pattern matches now; None where that cannot be told, or where they are too many."""
-    # Quotes may have made a bracket plain text, of any length; without them it stands for one character.
+    # Quotes may have made a bracket plain text, of any length; without them it matches one character.
     quoted = any(sign in word.source for sign in QUOTING)
     if not can_be_a_name(word.text):
         return None

@@ -19,10 +19,10 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from pegboard_bash.deeds import Deed
+from pegboard_bash.effects import Effects
 from pegboard_bash.words import Word
 
-Check = Callable[[list[Word], Deed], None]
+Check = Callable[[list[Word], Effects], None]
 KINDS = ("text", "read", "write", "delete", "program", "none")
 
 
@@ -36,7 +36,7 @@ class Program:
     """Looks at the words after the program itself. With `options` and `operands` both are asked."""
     subcommands: Mapping[str, Program] = field(default_factory=dict)
     glob: bool = False
-    """Whether none of its options can do harm, so that a pattern may stand for any file name."""
+    """Whether none of its options can do harm, so that a pattern may match any file name."""
     unknown_words: bool = False
     """Whether even a word that only the shell knows cannot do harm, as with `echo`."""
     only_with: str = ""
@@ -47,7 +47,7 @@ class Program:
     """Whether it looks at the working directory when no file is named."""
     open_world: bool = False
     changes: str = ""
-    """What it changes, in words, where it does not only read; its effects are described all the same."""
+    """What it changes, in words, where it does not only read; its effects are still described."""
     destructive: bool = False
     wrapper: str = ""
     """`strip` where rules look at the command it runs instead; `see` where only restricting rules do."""

@@ -1,4 +1,4 @@
-"""Commands that read what lies below a folder: where links lead them, and what rules deny there."""
+"""Commands that read folders recursively: where links lead them, and what rules deny there."""
 
 from __future__ import annotations
 
@@ -11,29 +11,29 @@ from pathlib import Path
 from typing import Any
 
 from pegboard import Context, Facts, Tool
-from pegboard_bash.deeds import Bound, Deed, TooManyError, Tree
+from pegboard_bash.effects import Bound, Effects, FolderTree, TooManyError
 from pegboard_bash.patterns import can_be_a_name
-from pegboard_bash.repository import Found, find
+from pegboard_bash.repository import Repository, find
 from pegboard_bash.repository.index import tracked
 
 MOST_NAMED = 8
 
 
-def follow_links(folders: Iterable[str], deed: Deed) -> None:
+def follow_links(folders: Iterable[str], effects: Effects) -> None:
     """For a command that follows links: where they lead counts as read, so that path rules see it."""
     try:
         for folder in dict.fromkeys(folders):
             if not can_be_a_name(folder):
-                deed.refuse("It follows links below a folder that is not known.")
+                effects.refuse("It follows links below a folder that is not known.")
                 continue
-            for entry in _below(folder, deed.place.bound):
+            for entry in _below(folder, effects.place.bound):
                 if entry.is_symlink():
-                    deed.reads.append(os.path.realpath(entry.path))
+                    effects.reads.append(os.path.realpath(entry.path))
     except TooManyError:
-        deed.refuse("It follows links, and there are too many files to resolve them.")
+        effects.refuse("It follows links, and there are too many files to resolve them.")
 
 
-def denied_below(trees: Iterable[Tree], tool: Tool[Any, Any], ctx: Context) -> tuple[list[str], str]:
+def denied_below(trees: Iterable[FolderTree], tool: Tool[Any, Any], ctx: Context) -> tuple[list[str], str]:
     """Files below the trees that rules withhold, some of them; and why not all could be looked at, as a sentence."""
     found: list[str] = []
     bound = Bound()
@@ -54,7 +54,7 @@ def denied_below(trees: Iterable[Tree], tool: Tool[Any, Any], ctx: Context) -> t
     return found, ""
 
 
-def withheld(facts: Facts, trees: Iterable[Tree], tool: Tool[Any, Any], ctx: Context) -> Facts:
+def withheld(facts: Facts, trees: Iterable[FolderTree], tool: Tool[Any, Any], ctx: Context) -> Facts:
     """The facts with what rules withhold below the folders that are read: so those rules see that it would be read."""
     found, problem = denied_below(trees, tool, ctx)
     if problem:
@@ -64,7 +64,7 @@ def withheld(facts: Facts, trees: Iterable[Tree], tool: Tool[Any, Any], ctx: Con
     return replace(facts, reads=(*facts.reads, *map(Path, found)))
 
 
-def _files(tree: Tree, bound: Bound) -> Iterator[str]:
+def _files(tree: FolderTree, bound: Bound) -> Iterator[str]:
     if tree.git:
         yield from _tracked(tree.folder, bound)
     if tree.git == "index":
@@ -85,7 +85,7 @@ def _any(patterns: tuple[str, ...]) -> re.Pattern[str]:
 
 def _tracked(folder: str, bound: Bound) -> Iterator[str]:
     found = find(folder if os.path.isdir(folder) else os.path.dirname(folder))
-    if not isinstance(found, Found):
+    if not isinstance(found, Repository):
         return
     names = tracked(f"{found.git}/index")
     if names is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from pegboard_bash.deeds import Deed
+from pegboard_bash.effects import Effects
 from pegboard_bash.patterns import matches
 from pegboard_bash.words import UNKNOWN, Word
 
@@ -75,30 +75,30 @@ class Redirects:
         return words[1:]
 
     def _target(self, operator: str, word: Word, node: Node) -> None:
-        deed, duplicates = Deed(self.walk.place, "A redirect"), word.text.isdigit() or word.text == "-"
+        effects, duplicates = Effects(self.walk.place, "A redirect"), word.text.isdigit() or word.text == "-"
         if operator in (">&", "<&") and duplicates and word.literal:
             return
         if word.glob or not word.literal:
             self.walk.refuse_whole(node, f"The target of the redirect to {word.source} is known only when it runs.")
         elif operator == "<":
-            deed.read(word)
+            effects.read(word)
         elif operator in WRITING or operator == ">&":
-            deed.write(word)
+            effects.write(word)
         else:
             self.walk.refuse_whole(node, f"The redirect {operator} is not understood.")
-        for path in (*deed.writes, *deed.reads):
+        for path in (*effects.writes, *effects.reads):
             if path.startswith(("/dev/tcp/", "/dev/udp/")):
-                deed.open_world = True
-                deed.refuse(f"{path} is a network connection.")
-        self._keep(deed)
+                effects.open_world = True
+                effects.refuse(f"{path} is a network connection.")
+        self._keep(effects)
 
-    def _keep(self, deed: Deed) -> None:
-        whole = self.walk.deed
-        whole.reads += deed.reads
-        whole.writes += deed.writes
-        whole.reason = whole.reason or deed.reason
-        whole.known = whole.known and deed.known
-        if deed.writes and self.walk.place.moved:
+    def _keep(self, effects: Effects) -> None:
+        whole = self.walk.effects
+        whole.reads += effects.reads
+        whole.writes += effects.writes
+        whole.reason = whole.reason or effects.reason
+        whole.known = whole.known and effects.known
+        if effects.writes and self.walk.place.moved:
             whole.refuse("It writes a file after a cd.")
 
     def _herestring(self, node: Node) -> list[Word]:
@@ -133,7 +133,7 @@ class Redirects:
                 self.walk.nested(child)
                 extra += speller.words(child)
             elif child.type == "&":
-                self.walk.refuse_whole(node, "A part of it continues in the background.")
+                self.walk.refuse_whole(node, "Part of it continues in the background.")
             elif not child.is_named:
                 self.walk.record.token(child)
         return extra

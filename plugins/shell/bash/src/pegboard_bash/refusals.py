@@ -68,7 +68,7 @@ def sleeps_long(command: str) -> bool:
 
 
 def may_go_on_in_background(command: str) -> bool:
-    """Whether a command that takes too long may go on: no sleep, nothing with git or that is not understood."""
+    """Whether a command that takes too long may continue: no sleep, no git, nothing unknown."""
     shape = shape_of(command)
     if not shape.whole or not shape.commands or "git" in command:
         return False

@@ -22,7 +22,7 @@ class SecondReading:
     """Words, commands, redirects and signs, each with its place."""
     commands: tuple[Simple, ...]
     doubt: str = ""
-    """Why it does not vouch for itself; the commands up to there were found all the same."""
+    """Why it is not reliable; the commands up to there were still found."""
     plain: bool = False
     """Whether the text is in the closed subset, where there is nothing that two shells read differently."""
 

@@ -6,9 +6,9 @@ import re
 
 from pegboard import Part
 from pegboard_bash.arguments import judge
-from pegboard_bash.deeds import Deed, Place
+from pegboard_bash.effects import Effects, ShellState
+from pegboard_bash.program_lookup import is_of_project
 from pegboard_bash.programs import program_of
-from pegboard_bash.searching import is_of_project
 from pegboard_bash.words import UNKNOWN, Word, names
 
 TRUSTED = frozenset({"/bin", "/usr/bin", "/sbin", "/usr/sbin"})
@@ -65,90 +65,90 @@ def is_safe_assignment(name: str, value: Word | None) -> bool:
     return (name in SAFE_VARIABLES or name == "LANGUAGE") and SAFE_VALUE.fullmatch(value.text) is not None
 
 
-class Reading:
+class CommandReading:
     """A command as it was understood: its effects, and its spellings for rules."""
 
-    __slots__ = ("also", "deed", "text")
+    __slots__ = ("also", "effects", "text")
 
-    def __init__(self, deed: Deed, text: str, also: list[str]) -> None:
-        self.deed, self.text, self.also = deed, text, also
+    def __init__(self, effects: Effects, text: str, also: list[str]) -> None:
+        self.effects, self.text, self.also = effects, text, also
 
     def part(self) -> Part:
         """The command as permission rules see it."""
         also = tuple(dict.fromkeys(each for each in self.also if each != self.text))
-        return Part(self.text, also, read_only=not self.deed.reason, exact=self.deed.exact)
+        return Part(self.text, also, read_only=not self.effects.reason, exact=self.effects.exact)
 
 
-def read_command(words: list[Word], place: Place, depth: int = 0) -> Reading:
+def read_command(words: list[Word], place: ShellState, depth: int = 0) -> CommandReading:
     """Understand a simple command: a program and its words, without assignments and redirects."""
-    deed = Deed(place)
-    name = _program(words[0], words[1:], deed)
+    effects = Effects(place)
+    name = _program(words[0], words[1:], effects)
     text, plain = spelled(words), " ".join(word.text for word in words)
     also = [plain, " ".join(plain.replace(UNKNOWN, " ").split())] if UNKNOWN in plain else [plain]
     if depth > DEEPEST:
-        deed.refuse("Its commands are nested too deeply to check.")
-        return Reading(deed, text, also)
+        effects.refuse("Its commands are too deeply nested to check.")
+        return CommandReading(effects, text, also)
     if name == "cd" and depth:
         # Only some wrappers change the directory of this shell, and what follows would be looked at in the wrong one.
-        deed.refuse("A cd inside another command may lead elsewhere than it seems.")
+        effects.refuse("A cd inside another command may lead somewhere unexpected.")
     if name:
-        deed.program = name
-        _judge(name, words[1:], deed)
+        effects.program = name
+        _judge(name, words[1:], effects)
         if name != words[0].text:
             also.append(" ".join([name, *(word.text for word in words[1:])]))
         if name == "git":
             also += _without_git_options(words)
-    for inner in deed.inner:
+    for inner in effects.inner:
         reading = read_command(inner, place, depth + 1)
-        absorb(deed, reading.deed)
+        absorb(effects, reading.effects)
         also += [text, reading.text, *reading.also]
-        if deed.strip:
+        if effects.strip:
             text = reading.text
-    return Reading(deed, text, [*also, *deed.also])
+    return CommandReading(effects, text, [*also, *effects.also])
 
 
-def _judge(name: str, words: list[Word], deed: Deed) -> None:
+def _judge(name: str, words: list[Word], effects: Effects) -> None:
     program = program_of(name)
     if program is None:
-        deed.refuse(f"What {name} does is not known.")
+        effects.refuse(f"What {name} does is not known.")
         return
-    judge(program, words, deed)
-    if program.wrapper and not deed.inner and not program.check:
-        deed.refuse(f"What {name} does without a subcommand is not known.")
+    judge(program, words, effects)
+    if program.wrapper and not effects.inner and not program.check:
+        effects.refuse(f"What {name} does without a subcommand is not known.")
 
 
-def _program(word: Word, rest: list[Word], deed: Deed) -> str:
+def _program(word: Word, rest: list[Word], effects: Effects) -> str:
     if word.source == "{":
         return word.source
     if not word.literal or word.glob or not word.text:
-        deed.refuse("Which program it runs is known only when it runs.")
+        effects.refuse("Which program it runs is known only when it runs.")
         return ""
     if "/" not in word.text:
-        if word.text not in BUILTINS and is_of_project(word.text, deed.place):
-            deed.refuse(f"{word.text} is a program of this project, found through PATH.")
+        if word.text not in BUILTINS and is_of_project(word.text, effects.place):
+            effects.refuse(f"{word.text} is a program of this project, found through PATH.")
         return word.text
     folder, _, name = word.text.rpartition("/")
     if folder not in TRUSTED:
-        deed.refuse(f"{word.text} is named by its path, so it may be any program.")
-        deed.also.append(" ".join([name, *(each.text for each in rest)]))
+        effects.refuse(f"{word.text} is named by its path, so it may be any program.")
+        effects.also.append(" ".join([name, *(each.text for each in rest)]))
         return ""
     return name
 
 
-def absorb(deed: Deed, inner: Deed) -> None:
+def absorb(effects: Effects, inner: Effects) -> None:
     """Take over what an inner command would do."""
-    deed.reads += inner.reads
-    deed.writes += inner.writes
-    deed.deletes += inner.deletes
-    deed.hosts += inner.hosts
-    deed.reason = deed.reason or inner.reason
-    deed.known = deed.known and inner.known
-    deed.open_world = deed.open_world or inner.open_world
-    deed.destructive = deed.destructive or inner.destructive
-    deed.exact = deed.exact or inner.exact
-    deed.critical = deed.critical or inner.critical
-    deed.subtexts += inner.subtexts
-    deed.trees += inner.trees
+    effects.reads += inner.reads
+    effects.writes += inner.writes
+    effects.deletes += inner.deletes
+    effects.hosts += inner.hosts
+    effects.reason = effects.reason or inner.reason
+    effects.known = effects.known and inner.known
+    effects.open_world = effects.open_world or inner.open_world
+    effects.destructive = effects.destructive or inner.destructive
+    effects.exact = effects.exact or inner.exact
+    effects.critical = effects.critical or inner.critical
+    effects.subtexts += inner.subtexts
+    effects.trees += inner.trees
 
 
 def spelled(words: list[Word]) -> str:

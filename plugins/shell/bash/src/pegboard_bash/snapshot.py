@@ -1,4 +1,4 @@
-"""The aliases and functions of the user's own shell, taken once a session where the setting `bash.snapshot` says so.
+"""The aliases and functions of the user's own shell, taken once per session where the setting `bash.snapshot` says so.
 
 Every command then has them, as in the user's terminal, without the cost of a login shell each time. A name that they
 give a meaning of its own is no longer the program that the tables know, so a command that uses it asks.
@@ -42,7 +42,7 @@ class Snapshot:
 
 
 async def taken(ctx: Context) -> Snapshot:
-    """Ask the user's shell. It reads its profile like one in a terminal, but nobody is there to answer it."""
+    """Ask the user's shell. It reads its profile like a shell in a terminal, but no one answers its prompts."""
     mark = secrets.token_hex(8)
     script = f"echo; echo {mark}; alias -p; echo {mark}; shopt -p extglob; declare -f; echo {mark}"
     spec = ProcessSpec(("bash", "-l", "-i", "-c", script), cwd=ctx.cwd, timeout=SECONDS)

@@ -1,6 +1,6 @@
 """The closed subset: plain words and quoted literals, pipes, lists, reading redirects. Everything else is outside.
 
-Each sign of its alphabet means one thing wherever it may stand, so nothing in it can be read in two ways. Where
+Each character of its alphabet means one thing wherever it occurs, so nothing in it can be parsed in two ways. Where
 nothing confines a command that only reads, this is all that is approved.
 """
 
@@ -10,8 +10,8 @@ import re
 from typing import Any, NamedTuple
 
 from pegboard_bash.lexer import Token
-from pegboard_bash.spelling import Spelling
 from pegboard_bash.syntax import KEYWORD, Simple
+from pegboard_bash.word_builder import WordBuilder
 from pegboard_bash.words import Mark
 
 END = r"(?=[ \t\n;|&<>]|\Z)"
@@ -31,14 +31,14 @@ PIECES = re.compile(r"""'([^']*)'|"([^"]*)"|([^'"]+)""")
 ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\+?=")
 
 
-class Found(NamedTuple):
+class SubsetReading(NamedTuple):
     """The marks and commands of a text in the subset."""
 
     marks: set[tuple[Any, ...]]
     commands: list[Simple]
 
 
-def read(text: str) -> Found | None:
+def read(text: str) -> SubsetReading | None:
     """Read a text; None where it is outside the subset. Its work grows with the length alone."""
     reader = _Reader()
     at = 0
@@ -52,11 +52,11 @@ def read(text: str) -> Found | None:
 
 class _Reader:
     def __init__(self) -> None:
-        self.found = Found(set(), [])
+        self.found = SubsetReading(set(), [])
         self._words: list[Token] = []
         self._marks: list[Mark] = []
         self._input = -1
-        """Where a `<` stands that waits for its file."""
+        """The position of a `<` that still needs its file."""
         self._open = False
         """Whether an operator waits for its right side."""
 
@@ -115,8 +115,8 @@ class _Reader:
         return not self._open and self._input < 0
 
 
-def _spelled(source: str) -> Spelling:
-    spelling = Spelling()
+def _spelled(source: str) -> WordBuilder:
+    spelling = WordBuilder()
     for single, double, bare in PIECES.findall(source):
         spelling.add(single or double or bare, quoted=not bare)
     return spelling

@@ -10,8 +10,8 @@ import re
 from typing import NamedTuple
 
 from pegboard_bash.lexer import Doubt, Token
-from pegboard_bash.lines import MOST, Lines
-from pegboard_bash.spelling import Spelling
+from pegboard_bash.lines import MOST, LineLexer
+from pegboard_bash.word_builder import WordBuilder
 from pegboard_bash.words import Mark
 
 KEYWORD = re.compile(
@@ -32,7 +32,7 @@ class Simple(NamedTuple):
     given: list[str]
 
 
-class Parser(Lines):
+class Parser(LineLexer):
     """Reads a whole command text."""
 
     def __init__(self, text: str, start: int = 0, end: int | None = None, depth: int = 0) -> None:
@@ -43,7 +43,7 @@ class Parser(Lines):
         """Read all of it."""
         self._statements()
         if self.at < self.end:
-            raise Doubt(f"{self.text[self.at]!r} has no meaning there")
+            raise Doubt(f"{self.text[self.at]!r} is not expected there")
         if self.waiting:
             raise Doubt("a here-document has no end")
 
@@ -76,7 +76,7 @@ class Parser(Lines):
                 self.at += 1
             elif not self.sees("\n"):
                 if self.at < self.end and not self.sees(")") and not self.sees(";"):
-                    raise Doubt(f"{self.text[self.at]!r} has no meaning there")
+                    raise Doubt(f"{self.text[self.at]!r} is not expected there")
                 return
 
     def _and_or(self) -> None:
@@ -110,7 +110,7 @@ class Parser(Lines):
         elif keyword:
             read = COMPOUND.get(keyword)
             if read is None:
-                raise Doubt(f"{keyword} has no meaning there")
+                raise Doubt(f"{keyword} is not expected there")
             read(self)
             self.redirects()
         elif self.sees("(("):
@@ -134,7 +134,7 @@ class Parser(Lines):
             or KEYWORD.match(self.text, after, self.end)
             or self.text[after : after + 1] in "(\n;&|"
         ):
-            raise Doubt("time stands before something else than plain words")
+            raise Doubt("time is followed by something other than plain words")
         self._simple()
 
     # Compound commands
@@ -280,12 +280,12 @@ class Parser(Lines):
             if self.at >= self.end or (self.text[self.at] in "\n;|&)" and not self.sees("&>")):
                 break
             if touched and not words and self._keyword():
-                raise Doubt("a keyword stands behind a redirect or an assignment")
+                raise Doubt("a keyword follows a redirect or an assignment")
             touched = True
             if self.redirect(given):
                 continue
             if self.sees("("):
-                raise Doubt("a parenthesis stands behind a word")
+                raise Doubt("a parenthesis follows a word")
             token = self._assignment() if not words else None
             if token:
                 assignments.append(token)
@@ -299,7 +299,7 @@ class Parser(Lines):
             self.marks.add(("command", tuple(marks)))
             self.commands.append(Simple(assignments, words, given))
         if len(self.marks) > MOST or len(words) > MOST:
-            raise Doubt("it is made of too many pieces")
+            raise Doubt("it has too many parts")
 
     def _assignment(self) -> Token | None:
         found = ASSIGNMENT.match(self.text, self.at, self.end)
@@ -317,7 +317,7 @@ class Parser(Lines):
             self.word()
             self.lines()
         self.at += 1
-        spelling = Spelling()
+        spelling = WordBuilder()
         spelling.add_hole("=(")
         return Token(start, self.at, self.text[start : self.at], spelling)
 

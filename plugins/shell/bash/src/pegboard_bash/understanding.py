@@ -14,9 +14,9 @@ from anyio import to_thread
 
 from pegboard import Facts, Part
 from pegboard_bash.canonical import problem_with_bash
-from pegboard_bash.comparing import compare
-from pegboard_bash.deeds import Place, Tree
-from pegboard_bash.rendering import one_line
+from pegboard_bash.compare import compare
+from pegboard_bash.effects import FolderTree, ShellState
+from pegboard_bash.render import one_line
 from pegboard_bash.second_reading import is_plain, needs_bash, second_reading
 from pegboard_bash.simple import absorb
 from pegboard_bash.tree import LONGEST, syntax_tree
@@ -39,9 +39,9 @@ class Understanding:
 
     facts: Facts
     critical: str = ""
-    """What of it deletes too much to be let through by anybody but a person; empty where nothing does."""
+    """The part of it that deletes so much that only a person may approve it; empty if there is none."""
     programs: frozenset[str] = frozenset()
-    trees: tuple[Tree, ...] = ()
+    trees: tuple[FolderTree, ...] = ()
     """Folders that it reads with all below them."""
 
 
@@ -67,26 +67,26 @@ def not_understood(command: str) -> Understanding:
 
 
 def _understood(command: str, start: str, home: str | None, confined: bool) -> Understanding:
-    walk = walk_text(command, Place(start, home or os.path.expanduser("~"), (start,)))
+    walk = walk_text(command, ShellState(start, home or os.path.expanduser("~"), (start,)))
     if changed := _changed_by_environment(walk.programs):
-        walk.deed.refuse(f"{changed} in the environment changes how bash parses commands.")
-    if not confined and not walk.deed.reason and not is_plain(command):
-        walk.deed.refuse(UNCONFINED)
-    deed = walk.deed
-    read_only = not deed.reason
+        walk.effects.refuse(f"{changed} in the environment changes how bash parses commands.")
+    if not confined and not walk.effects.reason and not is_plain(command):
+        walk.effects.refuse(UNCONFINED)
+    effects = walk.effects
+    read_only = not effects.reason
     facts = Facts(
         read_only=read_only,
         concurrency_safe=read_only,
-        open_world=deed.open_world or not deed.known,
-        destructive=deed.destructive or bool(deed.critical),
-        reads=_paths(deed.reads),
-        writes=_paths(deed.writes),
-        deletes=_paths(deed.deletes),
-        hosts=tuple(dict.fromkeys(deed.hosts)),
+        open_world=effects.open_world or not effects.known,
+        destructive=effects.destructive or bool(effects.critical),
+        reads=_paths(effects.reads),
+        writes=_paths(effects.writes),
+        deletes=_paths(effects.deletes),
+        hosts=tuple(dict.fromkeys(effects.hosts)),
         parts=tuple(walk.parts.values()) or (Part(command, read_only=read_only),),
-        reason=_in_quotes(deed.reason, command),
+        reason=_in_quotes(effects.reason, command),
     )
-    return Understanding(facts, deed.critical, frozenset(walk.programs), tuple(deed.trees))
+    return Understanding(facts, effects.critical, frozenset(walk.programs), tuple(effects.trees))
 
 
 def _changed_by_environment(programs: Iterable[str]) -> str:
@@ -124,11 +124,11 @@ def _paths(found: list[str]) -> tuple[Path, ...]:
     return tuple(map(Path, dict.fromkeys(found)))
 
 
-def walk_text(command: str, place: Place, depth: int = 0) -> Walk:
+def walk_text(command: str, place: ShellState, depth: int = 0) -> Walk:
     """Parse a command, walk over it, and compare with a second reading."""
     if problem := _unreadable(command):
         walk = Walk(b"", place, depth)
-        walk.deed.refuse(problem)
+        walk.effects.refuse(problem)
         walk.add(_whole(command))
         return walk
     walk = Walk(command.encode("utf-8", "surrogateescape"), place, depth)
@@ -141,19 +141,19 @@ def _first_reading(walk: Walk, command: str) -> None:
     root = syntax_tree(command)
     if root is None:
         walk.exhausted = True
-        walk.deed.refuse("It is made of too many pieces to follow.")
+        walk.effects.refuse("It has too many parts to follow.")
     else:
         try:
             walk.statement(root)
         except RecursionError:
             walk.exhausted = True
-            walk.deed.refuse("It is nested too deeply to follow.")
+            walk.effects.refuse("It is nested too deeply to follow.")
     if JOINED.search(command):
         # bash joins what stands on both sides of such a line break; the grammar takes it for a space.
-        walk.deed.refuse("A line break in the middle of a word hides what it says.")
+        walk.effects.refuse("A line break in the middle of a word may hide what the word is.")
         _add_joined(walk, command, walk.depth)
     if root is not None and root.has_error:
-        walk.deed.refuse("It cannot be read as a bash command with certainty.")
+        walk.effects.refuse("It cannot be parsed reliably as a bash command.")
     if root is None or root.has_error or walk.exhausted:
         walk.add(_whole(command))
 
@@ -170,11 +170,11 @@ def _add_joined(walk: Walk, command: str, depth: int) -> None:
     """The command as bash reads it across line breaks, for rules that restrict."""
     if depth >= DEEPEST:
         return
-    place = Place(walk.place.start, walk.place.home, (walk.place.start,), walk.place.bound)
+    place = ShellState(walk.place.start, walk.place.home, (walk.place.start,), walk.place.bound)
     joined = walk_text(command.replace("\\\n", ""), place, depth + 1)
     also = [text for part in joined.parts.values() for text in (part.text, *part.also)]
     walk.add(Part(command, tuple(dict.fromkeys(also)), exact=True))
-    absorb(walk.deed, joined.deed)
+    absorb(walk.effects, joined.effects)
 
 
 def _whole(command: str) -> Part:

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 from pegboard import Part
 from pegboard_bash.conditions import problem_of_test
-from pegboard_bash.deeds import Deed, Place
+from pegboard_bash.effects import Effects, ShellState
 from pegboard_bash.loops import Loops
+from pegboard_bash.marks import Marks
 from pegboard_bash.nodes import FLAT, TOKENS, UNKNOWN_WORDS, WORDS
-from pegboard_bash.recording import Record
 from pegboard_bash.redirects import Redirects
-from pegboard_bash.simple import SHELLS, Reading, absorb, is_safe_assignment, read_command
+from pegboard_bash.simple import SHELLS, CommandReading, absorb, is_safe_assignment, read_command
 from pegboard_bash.words import ARITHMETIC, Mark, Speller, Word
 
 if TYPE_CHECKING:
@@ -23,16 +23,16 @@ DEEPEST, MOST_STATEMENTS, MOST_PLACES, DEEPEST_SCRIPT, MOST_PATTERNS = 60, 2_000
 
 
 class Walk:
-    """What all commands of a line would do together. `deed` collects it, `parts` are the commands one by one."""
+    """What all commands of a line would do together. `effects` collects it, `parts` are the commands one by one."""
 
-    def __init__(self, source: bytes, place: Place, depth: int = 0) -> None:
+    def __init__(self, source: bytes, place: ShellState, depth: int = 0) -> None:
         self.source, self.place, self.depth = source, place, depth
-        self.deed = Deed(place)
+        self.effects = Effects(place)
         self.parts: dict[str, Part] = {}
         self.programs: set[str] = set()
         self.variables: dict[str, str] = {"HOME": place.home}
         self.speller = Speller(source, place.home, self.variables)
-        self.record = Record(self.speller)
+        self.record = Marks(self.speller)
         self.redirects = Redirects(self)
         self.loops = Loops(self)
         self._nesting = self._seen = self._patterns = 0
@@ -42,12 +42,12 @@ class Walk:
     # Structure
 
     def statement(self, node: Node) -> None:
-        """Walk over a node that is a statement, or stands where one is expected."""
+        """Walk over a node that is a statement, or is where one is expected."""
         self._nesting += 1
         self._seen += 1
         if self._nesting > DEEPEST or self._seen > MOST_STATEMENTS:
             self.exhausted = True
-            self.deed.refuse("It is made of too many commands to follow.")
+            self.effects.refuse("It has too many commands to follow.")
         else:
             visit = VISITS.get(node.type)
             self._note_place()
@@ -76,12 +76,12 @@ class Walk:
         """A sign or keyword between statements."""
         self.record.token(token)
         if token.type == "&":
-            self.refuse_whole(node, "A part of it continues in the background.")
+            self.refuse_whole(node, "Part of it continues in the background.")
         elif token.type not in TOKENS:
             self.refuse_whole(node, f"{token.type!r} is not understood here.")
 
     def conditional(self, node: Node) -> None:
-        """Statements of which some may not run: afterwards the shell may stand in either place."""
+        """Statements of which some may not run: afterwards the shell may be in either directory."""
         seen, before = list(self.place.cwds), self.place.cwds
         skipped = False
         for child in self._members(node):
@@ -123,7 +123,7 @@ class Walk:
         self.place.cwds = before
 
     def _either(self, before: tuple[str, ...]) -> tuple[str, ...]:
-        """The places where the shell stood before, and those where it may stand now."""
+        """The directories where the shell was before, and those where it may be now."""
         return tuple(dict.fromkeys((*before, *self.place.cwds)))
 
     def redirected(self, node: Node) -> None:
@@ -166,7 +166,7 @@ class Walk:
     def refuse_whole(self, node: Node, reason: str) -> None:
         """Something is not understood: it asks, and only a rule that spells it out can allow it."""
         self.record.leave_out(node)
-        self.deed.refuse(reason)
+        self.effects.refuse(reason)
         text = self.speller.slice(node.start_byte, node.end_byte).strip()
         self.add(Part(text, (), read_only=False, exact=True))
 
@@ -206,7 +206,7 @@ class Walk:
 
     def _substitution(self, node: Node) -> None:
         if node.children[0].type == ">(":
-            self.refuse_whole(node, "A part of its output goes to another command.")
+            self.refuse_whole(node, "Part of its output goes to another command.")
         if node.children[0].type == "`" and "\\" in self._text(node):
             self.refuse_whole(node, "A backslash between backticks can hide a command.")
             self._backticks(node)
@@ -222,9 +222,9 @@ class Walk:
 
     def _backticks(self, node: Node) -> None:
         """The shell takes a backslash away between backticks before it reads the command there."""
-        reading = Reading(Deed(self.place), self._text(node), [])
+        reading = CommandReading(Effects(self.place), self._text(node), [])
         self._script(re.sub(r"\\([`$\\])", r"\1", self._text(node)[1:-1]), reading)
-        absorb(self.deed, reading.deed)
+        absorb(self.effects, reading.effects)
         self.add(Part(reading.text, tuple(reading.also), exact=True))
 
     def _is_plain(self, node: Node) -> bool:
@@ -236,7 +236,7 @@ class Walk:
     # Commands
 
     def command(self, node: Node, extra: list[Word] | None = None) -> None:
-        """A simple command with its assignments and the redirects that stand inside it."""
+        """A simple command with its assignments and the redirects inside it."""
         assignments: list[tuple[str, bool, str]] = []
         marks: list[Mark] = []
         words: list[Word] = []
@@ -244,7 +244,7 @@ class Walk:
         at = node.start_byte
         for child in node.children:
             if child.start_byte != at and self.source[at : child.start_byte].strip(b" \t\\\n"):
-                self.refuse_whole(node, "It cannot be taken apart with certainty.")
+                self.refuse_whole(node, "It cannot be parsed reliably.")
             at = child.end_byte
             kind = child.type
             if kind == "word" or kind == "number":
@@ -267,15 +267,15 @@ class Walk:
         self.limit_patterns(words)
         if words:
             reading = read_command(words, self.place, self.depth)
-            if self.redirects.texts and reading.deed.program in SHELLS:
-                reading.deed.subtexts += self.redirects.texts
+            if self.redirects.texts and reading.effects.program in SHELLS:
+                reading.effects.subtexts += self.redirects.texts
             self._finish(reading, assignments)
 
     def limit_patterns(self, words: list[Word]) -> None:
         """Each pattern is looked up in the file system: after some it is enough."""
         self._patterns += sum(word.glob for word in words)
         if self._patterns > MOST_PATTERNS:
-            self.deed.refuse("It holds too many patterns to look each up.")
+            self.effects.refuse("It contains too many patterns to expand.")
             for word in words:
                 word.literal = word.literal and not word.glob
 
@@ -297,26 +297,26 @@ class Walk:
         safe = plain and len(words) == 1 and is_safe_assignment(self._text(name), words[0])
         return self._text(name), safe, self._text(node)
 
-    def _finish(self, reading: Reading, assignments: list[tuple[str, bool, str]]) -> None:
-        deed = reading.deed
+    def _finish(self, reading: CommandReading, assignments: list[tuple[str, bool, str]]) -> None:
+        effects = reading.effects
         if assignments:
             written = " ".join(text for _, _, text in assignments)
             reading.also += [reading.text, f"{written} {reading.text}"]
             unsafe = [name for name, safe, _ in assignments if not safe]
             if unsafe:
                 reading.text = f"{written} {reading.text}"
-                deed.refuse(f"The variable {unsafe[0]} may change what the command does.")
-        for text in deed.subtexts[:4]:
+                effects.refuse(f"The variable {unsafe[0]} may change what the command does.")
+        for text in effects.subtexts[:4]:
             self._script(text, reading)
-        if deed.program == "cd":
-            self._move(deed)
-        self.programs.add(deed.program.partition(" ")[0])
-        absorb(self.deed, deed)
+        if effects.program == "cd":
+            self._move(effects)
+        self.programs.add(effects.program.partition(" ")[0])
+        absorb(self.effects, effects)
         self.add(reading.part())
 
-    def _script(self, text: str, reading: Reading) -> None:
+    def _script(self, text: str, reading: CommandReading) -> None:
         if inner := self._walk_of(text):
-            absorb(reading.deed, inner.deed)
+            absorb(reading.effects, inner.effects)
             reading.also += [spelling for part in inner.parts.values() for spelling in (part.text, *part.also)]
 
     def spellings_of(self, text: str) -> list[str]:
@@ -325,24 +325,24 @@ class Walk:
         return [each for part in inner.parts.values() for each in (part.text, *part.also)] if inner else []
 
     def _walk_of(self, text: str) -> Walk | None:
-        from pegboard_bash.understanding import walk_text
+        from pegboard_bash.understanding import walk_text  # The two are recursive: scripts contain scripts.
 
         if self.depth >= DEEPEST_SCRIPT:
             return None
-        place = Place(self.place.start, self.place.home, self.place.cwds, self.place.bound)
+        place = ShellState(self.place.start, self.place.home, self.place.cwds, self.place.bound)
         return walk_text(text, place, self.depth + 1)
 
-    def _move(self, deed: Deed) -> None:
-        """Follow a `cd`. One to a folder that is not there may fail: then the shell stands in either place."""
-        targets = deed.reads
+    def _move(self, effects: Effects) -> None:
+        """Follow a `cd`. A `cd` to a folder that does not exist may fail: then the shell may be in either directory."""
+        targets = effects.reads
         if any(map(_leads_elsewhere, targets)):
-            deed.refuse("Where cd leads is not known: .. behind a link can mean two folders.")
-        if not deed.reason and len(targets) == len(self.place.cwds) and len(targets) <= MOST_PLACES:
+            effects.refuse("The target of cd is not known: .. after a link can mean two folders.")
+        if not effects.reason and len(targets) == len(self.place.cwds) and len(targets) <= MOST_PLACES:
             logical = [os.path.normpath(target) for target in targets]
             stays = () if all(map(os.path.isdir, logical)) else self.place.cwds
             self.place.cwds = tuple(dict.fromkeys((*logical, *stays)))
         else:
-            deed.refuse("The target of cd is not known, so neither is what follows.")
+            effects.refuse("The target of cd is not known, so the effect of what follows is not known either.")
 
     def assignment(self, node: Node) -> None:
         """Variables of the shell, set for what follows."""

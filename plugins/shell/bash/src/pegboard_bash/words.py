@@ -1,4 +1,4 @@
-"""Words of a command: what bash would make of a spelling, or the honest answer that nobody can know beforehand."""
+"""Words of a command: what bash expands a word to, or that this is not known before it runs."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from bisect import bisect_left
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from pegboard_bash.spelling import (
+from pegboard_bash.word_builder import (
     UNKNOWN,
     Shape,
-    Spelling,
+    WordBuilder,
     add_ansi,
     expand_braces,
     has_late_tilde,
@@ -60,15 +60,15 @@ def plain(text: str) -> bool:
     return PLAIN.fullmatch(text) is not None
 
 
-def mark_of(start: int, source: str, spelling: Spelling) -> Mark:
+def mark_of(start: int, source: str, spelling: WordBuilder) -> Mark:
     """How a word is compared between two readings."""
     if all(how == "u" for _, how in spelling.pieces):
         return (start, source)
     return (start, source, spelling.shape)
 
 
-def finished(spelling: Spelling, source: str, home: str) -> list[Word]:
-    """What braces, `~` and patterns make of a spelled word: one word, or several."""
+def finished(spelling: WordBuilder, source: str, home: str) -> list[Word]:
+    """What braces, `~` and patterns expand a word to: one word, or several."""
     text, mask = spelling.text, spelling.mask
     if not spelling.known:
         return [Word(text, source, literal=False, glob=is_pattern(text, mask))]
@@ -113,7 +113,7 @@ class Speller:
             word = Word(source)
             word.mark = (self.place(node.start_byte), source)
             return [word]
-        spelling = Spelling()
+        spelling = WordBuilder()
         self._spell(node, spelling)
         found = finished(spelling, source, self.home)
         for word in found:  # Words from braces share one mark.
@@ -122,13 +122,13 @@ class Speller:
 
     def assigned(self, node: Node, name: str, value: Node | None) -> Mark:
         """How an assignment before a command is compared: as the one word that it is."""
-        spelling = Spelling()
+        spelling = WordBuilder()
         spelling.add(name, quoted=False)
         if value is not None:
             self._spell(value, spelling)
         return mark_of(self.place(node.start_byte), self.slice(node.start_byte, node.end_byte), spelling)
 
-    def _spell(self, node: Node, into: Spelling) -> None:
+    def _spell(self, node: Node, into: WordBuilder) -> None:
         kind = node.type
         if kind in ("word", "number", "variable_name", "brace_expression", "test_operator"):
             self._unquoted(self.slice(node.start_byte, node.end_byte), into)
@@ -150,7 +150,7 @@ class Speller:
         else:
             into.add_unknown()
 
-    def _concatenation(self, node: Node, into: Spelling) -> None:
+    def _concatenation(self, node: Node, into: WordBuilder) -> None:
         at = node.start_byte
         for child in node.children:
             if child.start_byte != at:
@@ -158,7 +158,7 @@ class Speller:
             self._spell(child, into)
             at = child.end_byte
 
-    def _unquoted(self, text: str, into: Spelling) -> None:
+    def _unquoted(self, text: str, into: WordBuilder) -> None:
         at = 0
         while at < len(text):
             if found := ORDINARY.match(text, at):
@@ -172,7 +172,7 @@ class Speller:
                 into.add_unknown()
                 at += 1
 
-    def _string(self, node: Node, into: Spelling) -> None:
+    def _string(self, node: Node, into: WordBuilder) -> None:
         at, end = node.start_byte + 1, node.end_byte - 1
         for child in node.children:
             if child.type in ('"', "string_content", "$"):
@@ -187,7 +187,7 @@ class Speller:
             at = child.end_byte
         self._in_quotes(self.slice(at, end), into)
 
-    def _in_quotes(self, text: str, into: Spelling) -> None:
+    def _in_quotes(self, text: str, into: WordBuilder) -> None:
         """Text between double quotes. What still looks like an expansion was not seen as one by the parser: doubt."""
         at = 0
         while at < len(text):
@@ -208,11 +208,11 @@ class Speller:
                 into.add(sign, quoted=True)
             at += 1
 
-    def _substitution(self, node: Node, into: Spelling, *, quoted: bool) -> None:
+    def _substitution(self, node: Node, into: WordBuilder, *, quoted: bool) -> None:
         source = self.slice(node.start_byte, node.end_byte)
         into.add_hole(source if node.type == "arithmetic_expansion" else node.children[0].type, quoted=quoted)
 
-    def _variable(self, node: Node, into: Spelling, *, quoted: bool) -> None:
+    def _variable(self, node: Node, into: WordBuilder, *, quoted: bool) -> None:
         """A variable whose value is known: one of a `for` over plain words, or HOME."""
         source = self.slice(node.start_byte, node.end_byte)
         name = source[2:-1] if source.startswith("${") else source[1:]

@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -55,9 +56,9 @@ def why_unavailable() -> str:
 class Box:
     """A running sandbox. `run()` is one command in one world."""
 
-    def __init__(self, base: Path, confine: str = "") -> None:
-        self._base, self._confine = base, confine
-        """`confine`: the folder of the library that confines commands, where they are to run confined."""
+    def __init__(self, base: Path, confine: Sequence[str] = ()) -> None:
+        self._base, self._confine = base, list(confine)
+        """`confine`: where the library that confines commands is imported from, where they are to run confined."""
         self._process: subprocess.Popen[str] | None = None
 
     def __enter__(self) -> Box:
@@ -102,6 +103,9 @@ class Box:
         argv = ["bwrap", "--unshare-all", "--die-with-parent", "--new-session", "--cap-drop", "ALL"]
         argv += ["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--tmpfs", "/run", "--tmpfs", "/tmp"]
         argv += ["--ro-bind", base, TEMPLATE, "--tmpfs", base, "--chdir", "/"]
+        # The project itself may be in /tmp.
+        for folder in [str(DRIVER.parent), *self._confine]:
+            argv += ["--ro-bind-try", folder, folder]
         argv += [os.path.realpath(sys.executable), "-I", "-S", str(DRIVER)]
         # In the environment only: the words of a command line are shown to everybody by `ps`.
         env = {"PATH": "/usr/bin:/bin", "HOST_API_KEY": CANARIES["HOST"]}

@@ -30,7 +30,7 @@ Spawn = Callable[[list[str], str, dict[str, str]], tuple[bytes, bool]]
 class Driver:
     """The worlds as they should be, and one command at a time in one of them."""
 
-    def __init__(self, base: str, template: str, canaries: list[str], confine: str) -> None:
+    def __init__(self, base: str, template: str, canaries: list[str], confine: list[str]) -> None:
         self.base, self.template = base, template
         self.spawn: Spawn = spawn_confined(confine, base) if confine else spawn
         self.canaries = [each.encode() for each in canaries]
@@ -121,14 +121,14 @@ def spawn(argv: list[str], cwd: str, env: dict[str, str]) -> tuple[bytes, bool]:
         process.stdout.close()
 
 
-def spawn_confined(library: str, base: str) -> Spawn:
+def spawn_confined(folders: list[str], base: str) -> Spawn:
     """The same, with the rights of a command that was approved as reading."""
-    sys.path.insert(0, library)
-    from pegboard_confine import LANDLOCK, Wanted, place_for
+    sys.path[:0] = folders
+    from pegboard_confine import LANDLOCK, Access, confinement_for
 
     def spawn(argv: list[str], cwd: str, env: dict[str, str]) -> tuple[bytes, bool]:
-        wanted = Wanted((cwd,), f"{base}/home", env["PATH"], repository=True, hidden=(f"{cwd}/secrets",))
-        place = place_for(wanted, LANDLOCK)
+        wanted = Access((cwd,), f"{base}/home", env["PATH"], repository=True, hidden=(f"{cwd}/secrets",))
+        place = confinement_for(wanted, LANDLOCK)
         outlet, inlet = os.pipe()
         with open(os.devnull, "rb") as nothing:
             started = place.start(argv, cwd, env, (nothing.fileno(), inlet, inlet))

@@ -8,7 +8,7 @@ OUTSIDE = ("../outside/secret", "~/secret", "link_out/secret", "f01", "$HOME/sec
 DENIED = ("secrets/key", "./secrets/sub/deep.txt", "sub/link/key", "secrets/key.pem")
 
 
-def deed(c: Chance) -> str:
+def harmful_command(c: Chance) -> str:
     """A simple command that does harm."""
     if c.often(0.5):
         return c.any("touch PWNED", "touch X", "./evil", ">PWNED")
@@ -36,7 +36,7 @@ def deed(c: Chance) -> str:
 
 def substitution(c: Chance) -> str:
     """Harm in a form that the shell expands inside of words."""
-    what = deed(c)
+    what = harmful_command(c)
     if "`" not in what and c.often(0.35):
         return f"`{what}`"
     return c.any(
@@ -46,7 +46,7 @@ def substitution(c: Chance) -> str:
 
 def continuation(c: Chance) -> str:
     """Harm in a form that is a command of its own after what stands before."""
-    what = deed(c)
+    what = harmful_command(c)
     return c.any(
         f"; {what}",
         f";{what}",
@@ -69,4 +69,4 @@ def continuation(c: Chance) -> str:
 
 def payload(c: Chance) -> str:
     """Harm in any form."""
-    return c.any(substitution, continuation, substitution, continuation, deed)
+    return c.any(substitution, continuation, substitution, continuation, harmful_command)

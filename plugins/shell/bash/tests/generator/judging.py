@@ -11,7 +11,7 @@ from pegboard import Allow, Board, Call, Context, ToolError
 from pegboard.execution.explain import explain
 from pegboard.settings import load
 from pegboard_bash.bash import Bash, BashInput
-from pegboard_bash.calling import Calling
+from pegboard_bash.bash_call import BashCall
 from pegboard_bash.understanding import FAILED
 
 
@@ -61,5 +61,5 @@ class Judge:
         tool = board.find("Bash").tool
         assert isinstance(tool, Bash)
         assert tool._latest is not None
-        spec = Calling(BashInput(command=command), ctx, tool._latest[2], tool)._specification(None)
+        spec = BashCall(BashInput(command=command), ctx, tool._latest[2], tool)._specification(None)
         return Verdict(True, seconds, dict(spec.env))

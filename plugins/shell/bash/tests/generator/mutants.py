@@ -17,8 +17,19 @@ from typing import Any
 import pytest
 
 from pegboard import Facts
-from pegboard_bash import arguments, comparing, deeds, programs, recursion, spelling, tree, understanding, walk, words
-from pegboard_bash.calling import Calling
+from pegboard_bash import (
+    arguments,
+    compare,
+    effects,
+    programs,
+    recursion,
+    tree,
+    understanding,
+    walk,
+    word_builder,
+    words,
+)
+from pegboard_bash.bash_call import BashCall
 from pegboard_bash.programs import program_of
 from pegboard_bash.repository import probe
 from pegboard_bash.scripts import awk
@@ -44,8 +55,8 @@ class Mutant:
 
 def one_reading(patch: pytest.MonkeyPatch) -> None:
     """Only the grammar is asked: neither our own lexer nor bash itself."""
-    patch.setattr(comparing, "disagreement", NOTHING)
-    patch.setattr(comparing, "problem_with_bash", NOTHING)
+    patch.setattr(compare, "disagreement", NOTHING)
+    patch.setattr(compare, "problem_with_bash", NOTHING)
 
 
 def tests_alike(patch: pytest.MonkeyPatch) -> None:
@@ -76,11 +87,11 @@ def without_padding(text: str, mask: str, left: int, right: int) -> list[tuple[s
     return CHOICES(text[:left] + inside, mask[: left + len(inside)], left, left + len(inside) - 1)
 
 
-CHOICES = spelling._choices
-SPECIFICATION = Calling._specification
+CHOICES = word_builder._choices
+SPECIFICATION = BashCall._specification
 
 
-def old_specification(self: Calling, trail: Any) -> Any:
+def old_specification(self: BashCall, trail: Any) -> Any:
     """Git's variables are set only where git stands at the beginning of a command."""
     made = SPECIFICATION(self, trail)
     if "git" in self.understood.programs:
@@ -88,10 +99,10 @@ def old_specification(self: Calling, trail: Any) -> Any:
     return replace(made, env={name: value for name, value in made.env.items() if not name.startswith("GIT_")})
 
 
-def old_move(self: walk.Walk, deed: deeds.Deed) -> None:
+def old_move(self: walk.Walk, effects: effects.Effects) -> None:
     """A folder and its way through links are the same."""
-    stays = () if all(map(os.path.isdir, deed.reads)) else self.place.cwds
-    self.place.cwds = tuple(dict.fromkeys((*map(os.path.normpath, deed.reads), *stays)))
+    stays = () if all(map(os.path.isdir, effects.reads)) else self.place.cwds
+    self.place.cwds = tuple(dict.fromkeys((*map(os.path.normpath, effects.reads), *stays)))
 
 
 def no_links(patch: pytest.MonkeyPatch) -> None:
@@ -141,14 +152,14 @@ MUTANTS = (
     Mutant("tests in single brackets", tests_alike, r"(^|\s)\[ "),
     Mutant("names behind numbers in awk", setting(awk, "_dangerous", old_awk), r"awk .*[\d.](system|getline)"),
     Mutant("slashes in awk", setting(awk, "_begins_regex", old_division), r"awk .*/"),
-    Mutant("classes in patterns", lambda p: p.setattr(deeds, "matches", old_matches), r"\[\[[:.=]"),
-    Mutant("braces with padding", setting(spelling, "_choices", without_padding), r"f\{\d+\.\.\d+\}"),
+    Mutant("classes in patterns", lambda p: p.setattr(effects, "matches", old_matches), r"\[\[[:.=]"),
+    Mutant("braces with padding", setting(word_builder, "_choices", without_padding), r"f\{\d+\.\.\d+\}"),
     Mutant("a tilde in the middle", setting(words, "has_late_tilde", lambda *_: False), r"\w[=:]~"),
     Mutant("patterns as options", setting(arguments, "_problem_of_pattern", NOTHING), r"[*?\[]"),
     Mutant("arguments that arrive later", with_program("wc", "wc", listed=True), r"xargs .*wc"),
     Mutant("links in folders", no_links, r"-\w*[RL]|--deref|diff -r|tree -l"),
     Mutant("denied files in folders", setting(recursion, "withheld", facts_as_they_are), r"grep|rg", "denied"),
-    Mutant("git behind wrappers", setting(Calling, "_specification", old_specification), r"\S+ .*git "),
+    Mutant("git behind wrappers", setting(BashCall, "_specification", old_specification), r"\S+ .*git "),
     Mutant("files that git's settings name", setting(probe, "danger_of_file", NOTHING), r"git ", "outside"),
     Mutant("objects of other repositories", setting(probe, "borrowed", NOTHING), r"git ", "outside"),
     Mutant("contents that git shows", setting(gitfiles, "_shows", NOTHING), r"git ", "denied"),

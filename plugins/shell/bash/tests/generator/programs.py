@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from generator import scripts
 from generator.chance import Chance
-from generator.harm import deed
+from generator.harm import harmful_command
 from generator.tokens import TOKENS
 from generator.words import path, spelled, word
 
@@ -196,5 +196,5 @@ def simple(c: Chance) -> str:
     if c.often(0.02):
         made = c.of(NETWORK)
     if c.often(0.02):
-        made = deed(c)
+        made = harmful_command(c)
     return c.of(WRAPPERS) + made if c.often(0.12) else made

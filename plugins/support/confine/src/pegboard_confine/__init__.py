@@ -1,4 +1,4 @@
-"""Start a process that can only read. Ask `available()`, take a place with `place_for()`, start it there, end it."""
+"""Start a process that can only read: ask `available()`, then `confinement_for()`, start it in there and `end()` it."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from pegboard_confine.confinement import (
     LANDLOCK,
     NONE,
     Available,
-    Place,
+    Confinement,
     available,
-    place_for,
+    confinement_for,
     tidy,
     why_not,
 )
-from pegboard_confine.grants import Wanted
-from pegboard_confine.limits import Limits, Started, limited
+from pegboard_confine.grants import Access
+from pegboard_confine.limits import ResourceLimits, Started, limited
 from pegboard_confine.spare import HelperError
 from pegboard_confine.spares import HELPER
 from pegboard_confine.survey import CannotHideError
@@ -28,16 +28,16 @@ __all__ = [
     "HELPER",
     "LANDLOCK",
     "NONE",
+    "Access",
     "Available",
     "CannotHideError",
+    "Confinement",
     "HelperError",
-    "Limits",
-    "Place",
+    "ResourceLimits",
     "Started",
-    "Wanted",
     "available",
+    "confinement_for",
     "limited",
-    "place_for",
     "tidy",
     "why_not",
 ]

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from functools import cache
 
 from pegboard_confine import seccomp
-from pegboard_confine.places import is_in
+from pegboard_confine.visible_paths import is_in
 
 PLACES = "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/run/current-system/sw/bin"
 FLAGS = (
@@ -22,25 +22,25 @@ MOST_WORDS = 8_900
 
 @cache
 def find() -> str | None:
-    """Where bubblewrap is. Not looked for in folders that the project could bring along."""
+    """Where bubblewrap is. Never searched for in folders that the project controls."""
     return shutil.which("bwrap", path=PLACES)
 
 
 @cache
 def trouble() -> str:
-    """Why bubblewrap cannot be used here, or nothing. Found out by running it once."""
+    """Why bubblewrap cannot be used here, or nothing. It is run once to find out."""
     program = find()
     if program is None:
         return "bubblewrap is not installed"
     if not seccomp.is_known_machine():
-        return f"no filter of system calls is known for {os.uname().machine}"
+        return f"there is no system-call filter for {os.uname().machine}"
     words = command(program, ["/usr", "/bin", "/lib", "/lib64"], [], "/tmp", "/", None)  # noqa: S108 - not used
     try:
         done = subprocess.run((*words, "/bin/true"), capture_output=True, timeout=10, check=False)
     except (OSError, subprocess.TimeoutExpired) as error:
         return f"bubblewrap does not run ({error})"
     said = done.stderr.decode("utf-8", "replace").strip().splitlines()
-    return "" if done.returncode == 0 else f"bubblewrap is refused ({said[-1] if said else done.returncode})"
+    return "" if done.returncode == 0 else f"bubblewrap is not permitted ({said[-1] if said else done.returncode})"
 
 
 def command(
@@ -64,5 +64,7 @@ def command(
         words += ["--perms", "0555", "--tmpfs", path] if os.path.isdir(path) else ["--ro-bind", "/dev/null", path]
     words += ["--bind", private, private, "--chdir", cwd, "--"]
     if len(words) > MOST_WORDS:
-        raise OSError(f"bubblewrap cannot hold so many paths: it takes {MOST_WORDS} words, and this needs {len(words)}")
+        raise OSError(
+            f"there are too many paths for bubblewrap: it accepts {MOST_WORDS} arguments, and this needs {len(words)}"
+        )
     return tuple(words)

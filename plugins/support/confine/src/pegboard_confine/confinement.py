@@ -15,10 +15,10 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from queue import Empty, SimpleQueue
 
-from pegboard_confine import bubblewrap, landlock, places, seccomp
-from pegboard_confine.grants import Grants, Wanted
-from pegboard_confine.limits import Limits, Started, limited
-from pegboard_confine.spare import HelperError, Job
+from pegboard_confine import bubblewrap, landlock, seccomp, visible_paths
+from pegboard_confine.grants import Access, Grants
+from pegboard_confine.limits import ResourceLimits, Started, limited
+from pegboard_confine.spare import HelperError, SpareCommand
 from pegboard_confine.spares import HELPER
 from pegboard_confine.survey import CannotHideError
 from pegboard_hosts import note
@@ -51,7 +51,7 @@ class Available:
 
 
 BROKEN_FOR = 60.0
-"""Seconds until a helper that did not work is tried again: somebody may have ended it, or the machine was busy."""
+"""Seconds until a helper that failed is tried again: it may have been killed, or the machine was busy."""
 
 _broken: list[tuple[str, float]] = []
 
@@ -83,7 +83,7 @@ def _landlock_trouble() -> str:
         return "this kernel has no Landlock"
     if version < landlock.FIRST_USABLE:
         return f"Landlock version {version} is too old ({landlock.FIRST_USABLE} is needed)"
-    return "" if seccomp.is_known_machine() else f"no filter of system calls is known for {os.uname().machine}"
+    return "" if seccomp.is_known_machine() else f"there is no system-call filter for {os.uname().machine}"
 
 
 @cache
@@ -109,7 +109,7 @@ def _private_folder() -> str:
         return tempfile.mkdtemp(dir=_base(os.getpid()))
 
 
-class Place:
+class Confinement:
     """Where one command runs: a private folder, and what it may read. Used once."""
 
     def __init__(self, grants: Grants, kind: str, owner: _Kept | None) -> None:
@@ -130,20 +130,20 @@ class Place:
         env: Mapping[str, str],
         standard: tuple[int, int, int],
         enter: Callable[[int], None] | None = None,
-        limits: Limits | None = None,
+        limits: ResourceLimits | None = None,
     ) -> Started:
         """Start a command here; an `OSError` when it cannot be started.
 
         `enter` is called with its id before it does anything.
         """
-        env = {**env, **places.environment(self.folder)}
+        env = {**env, **visible_paths.environment(self.folder)}
         numbers = limits.as_numbers() if limits else []
         if self.kind == BUBBLEWRAP:
             return self._by_bubblewrap(argv, cwd, env, standard, enter, numbers)
         program = _which(argv[0], env.get("PATH", os.defpath))
         if program is None:
             raise FileNotFoundError(2, "there is no such program", argv[0])
-        job = Job(program, argv, cwd, env, standard, self._ruleset, numbers)
+        job = SpareCommand(program, argv, cwd, env, standard, self._ruleset, numbers)
         try:
             return HELPER.start(job, enter)
         except HelperError as error:
@@ -186,21 +186,21 @@ class Place:
 
 
 class _Kept:
-    """The grants for one `Wanted`, and a place that is ready before it is needed."""
+    """The grants for one `Access`, and a place that is ready before it is needed."""
 
-    def __init__(self, wanted: Wanted, kind: str) -> None:
+    def __init__(self, wanted: Access, kind: str) -> None:
         self._grants, self._kind = Grants(wanted), kind
-        self._ready: Place | None = None
+        self._ready: Confinement | None = None
         self._retired = False
         self._lock = threading.Lock()
 
-    def place(self) -> Place:
+    def place(self) -> Confinement:
         with self._lock:
             if not self._grants.is_current():
                 self._drop()
                 self._grants.make()
             ready, self._ready = self._ready, None
-            return ready or Place(self._grants, self._kind, self)
+            return ready or Confinement(self._grants, self._kind, self)
 
     def check(self) -> None:
         """Search the working directories, where that takes a search: it may turn out to be too much."""
@@ -220,7 +220,7 @@ class _Kept:
                 with suppress(Exception):  # whoever asks next is told
                     if not self._grants.is_current():
                         self._grants.make()
-                    self._ready = Place(self._grants, self._kind, self)
+                    self._ready = Confinement(self._grants, self._kind, self)
 
     def drop(self) -> None:
         """Give back the place that is ready."""
@@ -270,7 +270,7 @@ class _Preparing:
 
 
 _PREPARING = _Preparing()
-_KEPT: dict[tuple[Wanted, str], _Kept] = {}
+_KEPT: dict[tuple[Access, str], _Kept] = {}
 """The one that was used last comes last."""
 _LOCK = threading.Lock()
 
@@ -286,12 +286,12 @@ def _forget() -> None:
 os.register_at_fork(after_in_child=_forget)
 
 
-def place_for(wanted: Wanted, kind: str) -> Place:
+def confinement_for(wanted: Access, kind: str) -> Confinement:
     """A place for one command; `CannotHideError` when what it must not see cannot be kept from it."""
     return _kept(wanted, kind).place()
 
 
-def why_not(wanted: Wanted, kind: str) -> str:
+def why_not(wanted: Access, kind: str) -> str:
     """Why there can be no such place, or nothing."""
     try:
         _kept(wanted, kind).check()
@@ -300,7 +300,7 @@ def why_not(wanted: Wanted, kind: str) -> str:
     return ""
 
 
-def _kept(wanted: Wanted, kind: str) -> _Kept:
+def _kept(wanted: Access, kind: str) -> _Kept:
     key = (wanted, kind)
     with _LOCK:
         found = _KEPT.pop(key, None)

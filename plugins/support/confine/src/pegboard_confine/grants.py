@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from pegboard_confine import landlock, places
+from pegboard_confine import landlock, visible_paths
 from pegboard_confine.landlock import LIST, READ, RUN
 from pegboard_confine.survey import CannotHideError, MayRead, Stamp, Survey, is_settled, stamp_of
 
@@ -14,8 +14,8 @@ Identity = tuple[int, int] | None
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
-    """What a command is to see. Two of these that are equal share what was found out for the first."""
+class Access:
+    """What a command may see. Two equal values share the grants that were computed for the first."""
 
     directories: tuple[str, ...]
     """The working directories."""
@@ -23,7 +23,7 @@ class Wanted:
     path: str = ""
     """Where its programs are, as in PATH."""
     reads: tuple[str, ...] = ()
-    """Files and folders elsewhere that somebody has allowed."""
+    """Files and folders elsewhere that were allowed explicitly."""
     repository: bool = False
     """Whether it needs the git repository around the first working directory."""
     processes: bool = False
@@ -37,22 +37,22 @@ class Wanted:
 
 
 class Grants:
-    """The grants for one `Wanted`, made again when a path has come to mean another file."""
+    """The grants for one `Access`, made again when a path has come to mean another file."""
 
-    def __init__(self, wanted: Wanted) -> None:
+    def __init__(self, wanted: Access) -> None:
         self.wanted = wanted
         real = tuple(dict.fromkeys(map(os.path.realpath, wanted.directories)))
-        if any(places.is_in(path, never) for path in real for never in places.NEVER):
-            raise CannotHideError("a working directory lies in /proc, /sys or /dev")
+        if any(visible_paths.is_in(path, never) for path in real for never in visible_paths.NEVER):
+            raise CannotHideError("a working directory is in /proc, /sys or /dev")
         self._roots = real
-        self._hidden = frozenset(places.both(wanted.hidden))
-        self._credentials = frozenset(places.both(places.credentials(wanted.home)))
+        self._hidden = frozenset(visible_paths.both(wanted.hidden))
+        self._credentials = frozenset(visible_paths.both(visible_paths.credentials(wanted.home)))
         for path in real:
-            if any(places.is_in(path, secret) for secret in self._hidden | self._credentials):
-                raise CannotHideError(f"{path} lies in a folder that is not shown")
-        secrets = {path for path in places.SECRETS if not any(places.is_in(root, path) for root in real)}
+            if any(visible_paths.is_in(path, secret) for secret in self._hidden | self._credentials):
+                raise CannotHideError(f"{path} is in a folder that is hidden")
+        secrets = {path for path in visible_paths.SECRETS if not any(visible_paths.is_in(root, path) for root in real)}
         named = self._hidden | self._credentials | secrets
-        self._named = sorted(path for path in named if any(places.is_in(path, root) for root in real))
+        self._named = sorted(path for path in named if any(visible_paths.is_in(path, root) for root in real))
         self._survey = Survey(self._named, wanted.may_read)
         self._identities: dict[str, Identity] = {}
         self._above: dict[str, Stamp] = {}
@@ -103,32 +103,34 @@ class Grants:
     def ruleset(self, private: str) -> int:
         """A ruleset of Landlock for one command with a private folder."""
         null = landlock.READ_FILE | landlock.WRITE_FILE | landlock.TRUNCATE
-        return landlock.ruleset((*self.rights.items(), (private, landlock.CHANGE), (places.NULL, null)))
+        return landlock.ruleset((*self.rights.items(), (private, landlock.CHANGE), (visible_paths.NULL, null)))
 
     def _fixed(self) -> Iterable[tuple[str, int]]:
         wanted = self.wanted
-        for path in (*places.SYSTEM, *(f"/etc/{name}" for name in places.ETC)):
+        for path in (*visible_paths.SYSTEM, *(f"/etc/{name}" for name in visible_paths.ETC)):
             yield path, RUN
-        for path in places.DEVICES:
+        for path in visible_paths.DEVICES:
             yield path, READ
-        outside = [*((f"{wanted.home}/{name}", RUN) for name in places.TOOLCHAINS)]
-        outside += [(path, RUN) for path in places.programs(wanted.path, wanted.home)]
+        outside = [*((f"{wanted.home}/{name}", RUN) for name in visible_paths.TOOLCHAINS)]
+        outside += [(path, RUN) for path in visible_paths.programs(wanted.path, wanted.home)]
         if wanted.repository and self._roots:
-            outside += [(path, READ) for path in places.repository_of(self._roots[0])]
+            outside += [(path, READ) for path in visible_paths.repository_of(self._roots[0])]
         yield from ((path, rights) for path, rights in outside if self._may_grant(path, self._credentials))
         # A credential that a rule allows by name is no secret from this command.
         for path in wanted.reads:
-            named = any(places.is_in(path, secret) for secret in self._credentials)
-            secrets = frozenset(places.NEVER) | (frozenset() if named else self._credentials)
+            named = any(visible_paths.is_in(path, secret) for secret in self._credentials)
+            secrets = frozenset(visible_paths.NEVER) | (frozenset() if named else self._credentials)
             if self._may_grant(path, secrets):
                 yield path, READ
         if wanted.processes:
-            yield places.PROCESSES, READ
+            yield visible_paths.PROCESSES, READ
 
     def _may_grant(self, path: str, secrets: frozenset[str]) -> bool:
         """Whether a path outside the working directories neither is nor holds what must not be seen."""
         real = os.path.realpath(path)
-        if any(places.is_in(real, secret) or places.is_in(secret, real) for secret in self._hidden | secrets):
+        if any(
+            visible_paths.is_in(real, secret) or visible_paths.is_in(secret, real) for secret in self._hidden | secrets
+        ):
             return False
         return self.wanted.may_read is None or (self.wanted.may_read(path) and self.wanted.may_read(real))
 

@@ -1,4 +1,4 @@
-"""Rulesets of Landlock: what a process may open. Made here, applied by whoever is to be confined."""
+"""Landlock rulesets: what a process may open. Created here, applied by the process that is confined."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ NO_CORE = 1
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class ResourceLimits:
     """Limits for each process; None is no limit."""
 
     memory_bytes: int | None = 4_000_000_000

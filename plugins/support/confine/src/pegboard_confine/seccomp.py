@@ -27,7 +27,7 @@ def is_known_machine() -> bool:
 
 
 def program(*, signals_are_scoped: bool) -> bytes:
-    """The filter: a closed table, so that a system call that nobody has thought about does not exist."""
+    """The filter: an allow list, so that a system call that is not listed fails."""
     column, architecture = MACHINES[os.uname().machine]
     code = [_load(ARCHITECTURE), (EQUALS, 1, 0, architecture), *KILL, _load(NUMBER)]
     code += [(GREATER, 0, 1, syscalls.LAST_KNOWN), *_answer(ENOSYS)]  # also every call of the x32 kind

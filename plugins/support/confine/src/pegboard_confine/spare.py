@@ -15,7 +15,7 @@ from pegboard_confine import helper
 SECONDS = 10.0
 """How long the helper or a child may take to answer."""
 LAST_WORD = 1.0
-"""How long a child that is not needed any more may take to tell its id, once nobody makes new ones."""
+"""Seconds that a child that is no longer needed may take to report its id, once no new ones are created."""
 
 
 class HelperError(OSError):
@@ -27,7 +27,7 @@ class ChildGoneError(HelperError):
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class SpareCommand:
     """A command for a waiting child."""
 
     program: str
@@ -68,10 +68,10 @@ class Spare:
         while len(data) < helper.ID.size and (piece := self._channel.recv(helper.ID.size - len(data))):
             data += piece
         if len(data) < helper.ID.size:
-            raise ChildGoneError("the helper of the confinement is gone, or can start no process")
+            raise ChildGoneError("the confinement helper is gone, or cannot start processes")
         (self.pid,) = helper.ID.unpack(data)
 
-    def give(self, message: bytes, job: Job) -> None:
+    def give(self, message: bytes, job: SpareCommand) -> None:
         """Hand over the command and wait until it is taken; `ChildGoneError` where it was not, and never will be."""
         rights = array.array("i", [*job.standard, job.ruleset])
         try:
@@ -88,7 +88,7 @@ class Spare:
         self._channel.close()
 
     def _last_word(self) -> bytes:
-        """End the child, and hear whether it had taken its command by then: that must not begin a second time."""
+        """End the child, and return whether it had taken its command by then: a command must not start twice."""
         with suppress(OSError):
             os.kill(self.pid, signal.SIGKILL)
             os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOWAIT)

@@ -15,9 +15,9 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from pegboard_confine import helper, landlock, seccomp
-from pegboard_confine.spare import SECONDS, ChildGoneError, HelperError, Job, Spare
+from pegboard_confine.spare import SECONDS, ChildGoneError, HelperError, Spare, SpareCommand
 
-__all__ = ["HELPER", "Helper", "HelperError", "Job", "Spare"]
+__all__ = ["HELPER", "Helper", "HelperError", "Spare", "SpareCommand"]
 
 AHEAD = 2
 """How many children wait: one to be taken, one in case another call comes before it is replaced."""
@@ -39,7 +39,7 @@ class Helper:
         """The id of the helper process while it runs."""
         return self._process.pid if self._process else None
 
-    def start(self, job: Job, enter: Callable[[int], None] | None = None) -> Spare:
+    def start(self, job: SpareCommand, enter: Callable[[int], None] | None = None) -> Spare:
         """Make one of the waiting children the command. `enter` is called with its id before it hears of it."""
         message, problem = job.message(), ""
         for _ in range(TRIES):
@@ -47,9 +47,9 @@ class Helper:
                 return self._begin(message, job, enter)
             except HelperError as error:
                 problem = str(error)
-        raise HelperError(f"the helper of the confinement does not work ({problem})")
+        raise HelperError(f"the confinement helper does not work ({problem})")
 
-    def _begin(self, message: bytes, job: Job, enter: Callable[[int], None] | None) -> Spare:
+    def _begin(self, message: bytes, job: SpareCommand, enter: Callable[[int], None] | None) -> Spare:
         spare = self._take()
         try:
             if enter:
@@ -145,7 +145,7 @@ class Helper:
     def _order(self) -> None:
         """Send the helper one end of a pair: it makes a child that listens there."""
         if self._control is None:
-            raise HelperError("the helper of the confinement is gone")
+            raise HelperError("the confinement helper is gone")
         ours, theirs = socket.socketpair()
         try:
             rights = array.array("i", [theirs.fileno()])

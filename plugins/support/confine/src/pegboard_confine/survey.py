@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
-from pegboard_confine.places import is_in
+from pegboard_confine.visible_paths import is_in
 
 MOST_ENTRIES = 50_000
 """How many files are looked at for rules that hold at any depth."""
@@ -26,7 +26,7 @@ class CannotHideError(Exception):
 
 
 @dataclass(slots=True)
-class Folder:
+class FolderState:
     """A folder as it was when it was looked at."""
 
     stamp: Stamp
@@ -54,7 +54,7 @@ class Survey:
     def __init__(self, hidden: Iterable[str], may_read: MayRead | None) -> None:
         self._named = tuple(hidden)
         self._may_read = may_read
-        self._known: dict[str, Folder] = {}
+        self._known: dict[str, FolderState] = {}
         self._seen = 0
 
     def of(self, roots: Iterable[str]) -> Granted:
@@ -90,24 +90,24 @@ class Survey:
             else:
                 found.whole.append(path)
         if len(found.whole) > MOST_GRANTS:
-            raise CannotHideError(f"{folder} has too many entries beside what is not shown")
+            raise CannotHideError(f"{folder} has too many entries next to hidden ones")
 
     def _walk(self, folder: str, hidden: set[str], depth: int) -> None:
         known = self._look(folder)
         self._seen += len(known.files) + len(known.folders)
         if self._seen > MOST_ENTRIES or depth > DEEPEST:
-            raise CannotHideError(f"{folder} has too many files to find those that are not shown")
+            raise CannotHideError(f"{folder} has too many files to find the hidden ones")
         hidden.update(known.hidden)
         for path in known.folders:
             if path not in hidden:
                 self._walk(path, hidden, depth + 1)
 
-    def _look(self, folder: str) -> Folder:
+    def _look(self, folder: str) -> FolderState:
         stamp = stamp_of(folder)
         known = self._known.get(folder)
         if known is not None and known.settled and known.stamp == stamp:
             return known
-        known = self._known[folder] = Folder(stamp, is_settled(stamp))
+        known = self._known[folder] = FolderState(stamp, is_settled(stamp))
         try:
             with os.scandir(folder) as entries:
                 for entry in entries:
@@ -116,7 +116,7 @@ class Survey:
             known.settled = False
         return known
 
-    def _sort(self, entry: os.DirEntry[str], known: Folder) -> None:
+    def _sort(self, entry: os.DirEntry[str], known: FolderState) -> None:
         may_read = self._may_read is None or self._may_read(entry.path)
         if entry.is_symlink():
             if not may_read:  # a rule on a link is a rule on what it leads to

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from pegboard_files.interface import Written as Written
     from pegboard_files.service import LocalFiles as LocalFiles
 
+# Imports happen inside functions: importing a plugin must not load the service that only a call needs.
+
 
 @hookimpl
 def register_services(settings: Settings, env: Mapping[str, str]) -> dict[str, object]:

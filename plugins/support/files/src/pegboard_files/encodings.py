@@ -30,7 +30,7 @@ Guess = Callable[[bytes], str | None]
 
 @dataclass(frozen=True, slots=True)
 class Charset:
-    """The encoding of a file, and how it was found out."""
+    """The encoding of a file, and how it was detected."""
 
     encoding: str
     bom: bytes = b""
@@ -71,7 +71,7 @@ def is_ascii_based(encoding: str) -> bool:
 
 
 def bom_of(head: bytes) -> tuple[bytes, str] | None:
-    """The byte order mark that the bytes begin with, and the encoding it stands for."""
+    """The byte order mark that the bytes begin with, and the encoding it means."""
     for mark, encoding in BOMS:
         if head.startswith(mark):
             return mark, encoding

@@ -95,7 +95,7 @@ class Files(Protocol):
         ...
 
     def forget(self, path: Path) -> None:
-        """Somebody else may have changed this file."""
+        """Another program may have changed this file."""
         ...
 
     def is_current(self, path: Path, state: FileState) -> bool:
@@ -118,7 +118,7 @@ class Files(Protocol):
         """Replace a file so that at every moment it is either the old or the new bytes.
 
         With `expected_digest` the write is refused as `stale` when the file is no longer what was read; the empty
-        digest stands for "no such file". `like` carries encoding, newline style, BOM and whether the conversation
+        digest means "no such file". `like` carries encoding, newline style, BOM and whether the conversation
         knows the whole file over to what is remembered. `approved_paths` is `ctx.approved_paths`: a link that leads
         elsewhere by now is refused.
         """

@@ -66,8 +66,8 @@ def open_approved(
 ) -> int:
     """A descriptor for the file that a path means, if that is one of the real paths that were judged.
 
-    `approved_paths` is `ctx.approved_paths`; None means that nobody judged the call (a test, an embedder), and any file
-    will do.
+    `approved_paths` is `ctx.approved_paths`; None means that the call was not checked (a test, a library user), and any
+    file will do.
     """
     real = real_path(path, approved_paths, change=bool(flags & CHANGING))
     descriptor = open_exactly(real, flags, mode)

@@ -25,7 +25,7 @@ IN_PLACE = (errno.EACCES, errno.EPERM, errno.EBUSY)
 
 
 @dataclass(frozen=True, slots=True)
-class Before:
+class OriginalFile:
     """A file as it was found."""
 
     data: bytes
@@ -38,7 +38,7 @@ class Before:
 class Replaced:
     """A file that was written."""
 
-    before: Before
+    before: OriginalFile
     digest: str
     stat: os.stat_result
     notes: tuple[str, ...]
@@ -49,12 +49,12 @@ def digest(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-def look(folder: int, target: Path) -> Before:
+def look(folder: int, target: Path) -> OriginalFile:
     """The target as it is now; only a regular file will do."""
     try:
         descriptor = os.open(target.name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
     except FileNotFoundError:
-        return Before(b"", "", None)
+        return OriginalFile(b"", "", None)
     except OSError as error:
         if error.errno == errno.ELOOP:
             raise ToolError(f"{target} is now a symbolic link. Nothing was written.", code="stale") from None
@@ -68,7 +68,7 @@ def look(folder: int, target: Path) -> Before:
         raise failure(target, error) from None
     finally:
         close_quietly(descriptor)
-    return Before(data, digest(data), found)
+    return OriginalFile(data, digest(data), found)
 
 
 def _read_all(descriptor: int, size: int) -> bytes:
@@ -79,7 +79,7 @@ def _read_all(descriptor: int, size: int) -> bytes:
 
 
 def replace_content(
-    target: Path, data: bytes, expected_digest: str | None, leftovers: Leftovers, folder: int, before: Before
+    target: Path, data: bytes, expected_digest: str | None, leftovers: Leftovers, folder: int, before: OriginalFile
 ) -> Replaced:
     """Write `data` to a real path whose folder is open and whose content is `before`."""
     if expected_digest is not None and before.digest != expected_digest:
@@ -154,7 +154,7 @@ def _copy_attributes(source: int, target: int) -> None:
                 os.setxattr(target, name, os.getxattr(source, name))
 
 
-def _write_in_place(target: Path, data: bytes, folder: int, before: Before, why: str) -> Replaced:
+def _write_in_place(target: Path, data: bytes, folder: int, before: OriginalFile, why: str) -> Replaced:
     """For what must keep its inode. Not safe in a power cut, so the caller is told; a failure is taken back."""
     try:
         descriptor = os.open(target.name, os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder)
@@ -189,7 +189,7 @@ def _write_all(descriptor: int, data: bytes) -> None:
         rest = rest[os.write(descriptor, rest) :]
 
 
-def _refuse_changed(target: Path, folder: int, before: Before) -> None:
+def _refuse_changed(target: Path, folder: int, before: OriginalFile) -> None:
     if look(folder, target).digest != before.digest:
         raise changed(target)
 

@@ -31,7 +31,7 @@ SETTLED_NS = 2_000_000_000
 CHUNK = 1 << 20
 
 
-class _Shared:
+class _SharedFiles:
     """What all agents of a session have in common."""
 
     def __init__(self, state: Path | None) -> None:
@@ -48,12 +48,12 @@ class _Shared:
 class LocalFiles:
     """File state of one conversation on this machine."""
 
-    def __init__(self, state: str | os.PathLike[str] | None = None, *, shared: _Shared | None = None) -> None:
+    def __init__(self, state: str | os.PathLike[str] | None = None, *, shared: _SharedFiles | None = None) -> None:
         """Keep lock files, earlier contents and notes below `state`; without it, only threads are kept apart."""
-        self._shared = shared or _Shared(Path(state) if state is not None else None)
+        self._shared = shared or _SharedFiles(Path(state) if state is not None else None)
         self._known: dict[str, FileState] = {}
         self._views: dict[str, set[str]] | None = None
-        """What is in the conversation; None without one: then nobody can be told that they have seen it already."""
+        """What is in the conversation. None without one: then nothing counts as already seen."""
         if shared is None:
             self._shared.leftovers.remove_old()
 
@@ -215,7 +215,7 @@ def _folder(target: Path) -> Generator[int, None, None]:
 
 
 def _remove_old_folders(place: Path) -> None:
-    """Remove what earlier sessions kept beside their results, once it is no longer needed."""
+    """Remove what earlier sessions stored with their results, once it is no longer needed."""
     limit = time.time() - RETENTION_DAYS * 86_400
     for entry in os.scandir(place):
         with suppress(OSError):
@@ -264,5 +264,5 @@ def _remarks(done: Replaced) -> tuple[str, ...]:
     """What the caller should know about the file that was there before."""
     before = done.before.stat
     if before is not None and not before.st_mode & (stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH):
-        return ("It was marked read-only and still is; it was changed all the same.",)
+        return ("The file is marked read-only and was changed anyway.",)
     return ()

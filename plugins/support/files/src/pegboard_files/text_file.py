@@ -96,10 +96,10 @@ def regular_bytes(path: Path, approved_paths: Mapping[str, bool] | None) -> byte
 
 
 def text_file(path: Path, data: bytes, known: FileState | None) -> TextFile:
-    """A file as text. What a reader found out about its encoding holds as long as the bytes fit it."""
+    """A file as text. The encoding that a reader detected stays valid as long as the bytes fit it."""
     charset = _charset(path, data, known)
     if is_stateful(charset.encoding):
-        reason = f"{path} is {charset.encoding} text, in which a piece cannot be replaced on its own."
+        reason = f"{path} is {charset.encoding} text, in which part of the text cannot be replaced on its own."
         raise ToolError(f"{reason} Ask the user to convert it to UTF-8 first.", code="unsupported")
     body = data[len(charset.bom) :]
     text = decode(body, charset.encoding, str(path))

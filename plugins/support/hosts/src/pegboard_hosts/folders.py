@@ -8,7 +8,7 @@ import stat
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from pegboard_hosts.tidying import DeadHost
+    from pegboard_hosts.cleanup import DeadHost
 
 PREFIX = "pegboard-"
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from pegboard_ignore.gitconfig import info_excludes
-from pegboard_ignore.gitignore import Rules, read_rules
+from pegboard_ignore.gitignore import IgnoreRules, read_rules
 
 GIT = ".git"
 FILES = (".rgignore", ".ignore", ".gitignore")
 SPECIAL = frozenset({*FILES, GIT})
 
-Link = tuple[int, Rules]
+Link = tuple[int, IgnoreRules]
 """How much of an absolute path to cut off, and the rules for the rest."""
 
 

@@ -11,7 +11,7 @@ from pegboard_ignore.globs import GlobError, expand, is_literal, translate
 LARGEST_FILE = 4_000_000
 
 
-class Rules:
+class IgnoreRules:
     """Compiled rules. Most are plain names or suffixes, which need no regular expression."""
 
     __slots__ = ("_endings", "_folders", "_names", "_negated", "_paths", "_regex", "_rest", "keeps_only")
@@ -28,12 +28,12 @@ class Rules:
         """For globs: whether at least one of them is an inclusion."""
 
     @classmethod
-    def from_bytes(cls, data: bytes) -> Rules:
+    def from_bytes(cls, data: bytes) -> IgnoreRules:
         """The rules of a file. A line that cannot be parsed is a rule that matches nothing."""
         return _from_bytes(data)
 
     @classmethod
-    def from_globs(cls, globs: Iterable[str]) -> Rules:
+    def from_globs(cls, globs: Iterable[str]) -> IgnoreRules:
         """Globs to include, or with `!` to exclude; parsed like rules, with braces. Raises `GlobError`."""
         made = cls()
         for glob in globs:
@@ -113,8 +113,8 @@ class Rules:
 
 
 @lru_cache(maxsize=512)
-def _from_bytes(data: bytes) -> Rules:
-    rules = Rules()
+def _from_bytes(data: bytes) -> IgnoreRules:
+    rules = IgnoreRules()
     text = data.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "surrogateescape")
     for line in text.split("\n"):
         rules._add_line(line.removesuffix("\r"))
@@ -134,11 +134,11 @@ def _is_ending(body: str) -> bool:
     return body.startswith("*.") and is_literal(body[2:]) and "." not in body[2:] and len(body) > 2
 
 
-def read_rules(path: str) -> Rules | None:
+def read_rules(path: str) -> IgnoreRules | None:
     """The rules of an ignore file; None when there are none."""
     try:
         with open(path, "rb") as file:
             data = file.read(LARGEST_FILE)
     except OSError:
         return None
-    return Rules.from_bytes(data) or None
+    return IgnoreRules.from_bytes(data) or None

@@ -53,7 +53,7 @@ def default_seconds() -> int:
     return 60 if "microsoft" in platform.release().lower() else 20
 
 
-class Folder:
+class WalkFolder:
     """A folder on the way: its path, its path from the root with a slash at the end, and the names of its files.
 
     Whatever is not a folder counts as a file here, links and pipes too: looking closer costs, and few names fit.
@@ -83,7 +83,7 @@ def walk(
     *,
     may_hold: Callable[[str], object] | None = None,
     deadline: float | None = None,
-) -> Iterator[Folder]:
+) -> Iterator[WalkFolder]:
     """Every folder that the scope enters, in no particular order.
 
     `may_hold` says of a relative path whether to enter it. At `deadline`, a value of `time.monotonic()`, the walk ends.
@@ -105,7 +105,7 @@ def walk(
             chain = chain.entering(path, [*names, *(folder for folder in folders if folder in SPECIAL)])
         if not scope.hidden:
             names = _shown(names, tally)
-        found = Folder(path, relative, names, chain, tally)
+        found = WalkFolder(path, relative, names, chain, tally)
         if folders:
             found.folders = _entered(scope, found, folders, name, may_hold)
             prefix = f"{path}/" if path != "/" else "/"
@@ -134,7 +134,7 @@ def _shown(names: list[str], tally: Tally) -> list[str]:
 
 
 def _entered(
-    scope: Scope, folder: Folder, folders: list[str], name: str, may_hold: Callable[[str], object] | None
+    scope: Scope, folder: WalkFolder, folders: list[str], name: str, may_hold: Callable[[str], object] | None
 ) -> list[str]:
     kept, tally, chain = list[str](), folder.tally, folder.chain
     prefix = f"{folder.path}/" if folder.path != "/" else "/"

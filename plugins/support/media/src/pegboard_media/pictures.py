@@ -120,7 +120,7 @@ def _encoded(image: Image) -> tuple[Image, bytes, str]:
 
 
 def _on_white(image: Image) -> Image:
-    from PIL.Image import new
+    from PIL.Image import new  # Late like all of Pillow: only a picture needs it.
 
     flat = new("RGB", image.size, "white")
     flat.paste(image, mask=image.getchannel("A"))

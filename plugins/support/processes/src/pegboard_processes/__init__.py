@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from pegboard_processes.interface import TaskText as TaskText
     from pegboard_processes.service import LocalProcesses as LocalProcesses
 
+# Imports happen inside functions: importing a plugin must not load the service that only a call needs.
+
 
 @hookimpl
 def register_services(settings: Settings, env: Mapping[str, str]) -> dict[str, object]:

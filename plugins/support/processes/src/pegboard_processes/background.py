@@ -1,4 +1,4 @@
-"""Work that goes on after the call that started it, and ends at the latest with the session."""
+"""Work that continues after the call that started it, and ends with the session at the latest."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ class LocalBackground:
     ) -> None:
         """Tell `on_end` about each piece of work once, when it has ended, however it ended.
 
-        `on_stop` hears first of work that somebody stops, as opposed to work that ends with the session.
+        `on_stop` is called first for work that is stopped, as opposed to work that ends with the session.
         """
         self._on_end, self._on_stop = on_end, on_stop
-        self._jobs: dict[str, _Job] = {}
+        self._jobs: dict[str, _RunningTask] = {}
         self._group: TaskGroup | None = None
         self._thread = 0
 
@@ -48,19 +48,19 @@ class LocalBackground:
 
     def _start(self, group: TaskGroup, name: str, work: Work, output: Path | None) -> Task:
         # Not a counter: a resumed conversation still mentions the tasks of the last one.
-        job = _Job(Task(f"task-{secrets.token_hex(3)}", name, "running", output))
+        job = _RunningTask(Task(f"task-{secrets.token_hex(3)}", name, "running", output))
         self._jobs[job.task.id] = job
         group.start_soon(self._follow, job, work)
         return job.task
 
-    async def _follow(self, job: _Job, work: Work) -> None:
+    async def _follow(self, job: _RunningTask, work: Work) -> None:
         state, value, error = "stopped", None, ""
         try:
             with job.scope:
                 value = await work()
                 state = "done"
         except (Exception, SystemExit) as failure:
-            log.warning("the background work %r failed", job.task.name, exc_info=failure)
+            log.warning("the background task %r failed", job.task.name, exc_info=failure)
             state, error = "failed", _reason(failure)
         finally:
             job.task = replace(job.task, state=state, value=value, error=error)
@@ -72,11 +72,11 @@ class LocalBackground:
             try:
                 self._on_end(task)
             except Exception:
-                log.exception("a listener to the end of background work failed")
+                log.exception("a listener for the end of a background task failed")
 
     def remember(self, task: Task) -> None:
         """List work of an earlier process that has ended, so that its output can still be read."""
-        self._jobs[task.id] = job = _Job(task)
+        self._jobs[task.id] = job = _RunningTask(task)
         job.ended.set()
 
     def tasks(self) -> list[Task]:
@@ -120,7 +120,7 @@ class LocalBackground:
         await job.ended.wait()
         return job.task
 
-    def _find(self, task_id: str) -> _Job:
+    def _find(self, task_id: str) -> _RunningTask:
         job = self._jobs.get(task_id)
         if job is None:
             known = ", ".join(self._jobs) or "none"
@@ -143,7 +143,7 @@ class LocalBackground:
             await leave(group, error)
 
 
-class _Job:
+class _RunningTask:
     def __init__(self, task: Task) -> None:
         self.task = task
         self.scope = anyio.CancelScope()

@@ -16,7 +16,7 @@ import anyio
 from pegboard import ProcessSpec, ToolError
 from pegboard_processes.interface import OnBytes, ProcessExit, Started
 from pegboard_processes.memory import MemoryCap, cap_memory
-from pegboard_processes.reaper import Tree, latest_process
+from pegboard_processes.reaper import ProcessTree, latest_process
 from pegboard_processes.streams import Pipe, Sink
 
 DRAIN = 2.0
@@ -58,7 +58,7 @@ class Child:
     def __init__(
         self,
         started: Started,
-        tree: Tree,
+        tree: ProcessTree,
         sink: Sink,
         pipes: Sequence[ChildPipe],
         timeout: float | None,
@@ -202,7 +202,7 @@ class Child:
             self.reap_now()
 
     def overflow(self) -> None:
-        """The limit is passed. There is no point in asking nicely: whoever still writes, writes for nobody."""
+        """The limit is passed. Kill it without a grace period: what it still writes is not read."""
         if not self._reaped:
             self._tree.signal(signal.SIGKILL)
 
@@ -247,7 +247,7 @@ def spawn_with(
         if isinstance(error, OSError | ValueError):
             raise _cannot_start(spec, error) from error
         raise
-    child = Child(started, Tree(started.pid, token, latest), sink, pipes, spec.timeout, grace, cap)
+    child = Child(started, ProcessTree(started.pid, token, latest), sink, pipes, spec.timeout, grace, cap)
     for pipe in pipes:
         pipe.seal()
         pipe.on_full = child.overflow
@@ -271,16 +271,18 @@ def _start(spec: ProcessSpec, cap: MemoryCap | None, standard: tuple[int, int, i
 def _cannot_start(spec: ProcessSpec, error: OSError | ValueError) -> ToolError:
     program = spec.argv[0]
     if isinstance(error, ValueError):
-        return ToolError(f"{program!r} cannot be started: its arguments hold a character that no program can be given.")
+        return ToolError(
+            f"{program!r} cannot be started: its arguments contain a character that cannot be passed to a program."
+        )
     if not spec.cwd.is_dir():
-        return ToolError(f"{program} cannot be started in {spec.cwd}: there is no such folder.", code="not_found")
+        return ToolError(f"{program} cannot be started in {spec.cwd}: the folder does not exist.", code="not_found")
     if isinstance(error, FileNotFoundError):
-        return ToolError(f"{program} cannot be started: there is no such program.", code="not_found")
+        return ToolError(f"{program} cannot be started: the program was not found.", code="not_found")
     return ToolError(f"{program} cannot be started: {error.strerror}.", code="unsupported")
 
 
 def _as_file(data: bytes | None) -> int:
-    """Input as a file without a name: unlike a pipe it needs nobody to feed it, however large it is."""
+    """Input as an unnamed file: unlike a pipe, no task has to feed it, however large it is."""
     if data is None:
         return subprocess.DEVNULL
     if hasattr(os, "memfd_create"):

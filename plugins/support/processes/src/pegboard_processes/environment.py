@@ -2,7 +2,7 @@
 
 What counts as a secret is decided by name and by value. Not a secret here: `SSH_AUTH_SOCK` and its like. A socket
 cannot be read out and sent away; taking it would break every `git fetch` over SSH, while the same user's keys stay
-readable on disk. To withhold it all the same, name it in `deny`, or use a sandbox.
+readable on disk. To withhold it anyway, name it in `deny`, or use a sandbox.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ colours would fail under it.
 """
 
 UNPREDICTABLE = ("*PAGER", "FORCE_COLOR", "CLICOLOR_FORCE", "BASH_FUNC_*")
-"""Left out, because they would bring pagers and colours back, or give `ls` another meaning than we judged by."""
+"""Left out, because they would turn pagers and colours on again, or make `ls` do something we did not judge."""
 
 SECRET_NAMES = (
     *("*API_KEY*", "*APIKEY*", "*_KEY", "*PRIVATE_KEY*", "*ACCESS_KEY*", "*ACCOUNT_KEY*", "*SIGNING_KEY*"),

@@ -178,7 +178,7 @@ class Processes(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """Work that goes on after the call that started it."""
+    """Work that continues after the call that started it."""
 
     id: str
     name: str

@@ -54,8 +54,10 @@ def cap_memory(most: int, token: str) -> MemoryCap:
         if _limited(folder, most):
             return MemoryCap(folder)
         MemoryCap(folder).remove()
-    reason = "Memory cannot be limited here: no control group with a memory limit can be made below this process."
-    raise ToolError(f"{reason} Take the limit out of the settings, or run in a delegated group.", code="unsupported")
+    reason = "Memory cannot be limited here: no control group with a memory limit can be created below this process."
+    raise ToolError(
+        f"{reason} Remove the limit from the settings, or run in a delegated control group.", code="unsupported"
+    )
 
 
 def kills_for_memory() -> int:
@@ -95,7 +97,7 @@ def _limited(folder: Path, most: int) -> bool:
 
 
 def _parents() -> Iterator[Path]:
-    """Where a group may be made: in our own, or, as groups of the new kind hold either groups or processes, beside."""
+    """Where a group may be made: in our own, or next to it: a version 2 group has either groups or processes."""
     for folder in _own():
         yield folder
         if folder != ROOT and not folder.is_relative_to(ROOT / "memory"):

@@ -47,7 +47,7 @@ def end_orphans(host: str, grace: float = GRACE) -> list[int]:
     found = orphans(host)
     if not found:
         return []
-    log.warning("ending %s, left by a session that was killed", _counted(found))
+    log.warning("ending %s, left behind by a session that was killed", _counted(found))
     _signal(found, signal.SIGTERM, signal.SIGCONT)
     _wait(found, grace)
     _signal(found, signal.SIGKILL)

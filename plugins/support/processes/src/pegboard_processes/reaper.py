@@ -41,11 +41,11 @@ class Stat(NamedTuple):
     has_terminal: bool
 
 
-class Tree:
+class ProcessTree:
     """A process we started, with all its descendants.
 
     The process must not be reaped before its tree is gone: as long as it is at least a zombie, the kernel gives its
-    id to nobody else, neither as a process nor as a group nor as a session, so no signal can hit a stranger.
+    id to no other process, group or session, so no signal can hit a stranger.
     """
 
     def __init__(self, pid: int, token: str, latest: int = 0) -> None:
@@ -101,11 +101,11 @@ class Tree:
                 return []
             if time.monotonic() > deadline:
                 left = sorted(self.members())
-                log.warning("processes %s of the tree of %d could not be ended", left, self.pid)
+                log.warning("could not end the processes %s, descendants of %d", left, self.pid)
                 return left
 
     async def gone(self, seconds: float) -> bool:
-        """Wait until nobody is alive, but not for longer than this."""
+        """Wait until no process is alive, but not longer than this."""
         deadline, pause = time.monotonic() + seconds, 0.002
         while self.members():
             if time.monotonic() >= deadline:

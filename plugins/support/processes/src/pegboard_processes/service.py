@@ -20,10 +20,10 @@ from anyio.abc import TaskGroup
 from pegboard import ProcessSpec, ToolError
 from pegboard_hosts import Note, note, tidy_up
 from pegboard_processes.child import Child, ChildPipe, spawn, spawn_with
-from pegboard_processes.conversation import Conversation, Inlet, Outlet, Tail
 from pegboard_processes.environment import scrubbed
 from pegboard_processes.groups import leave
 from pegboard_processes.interface import OnBytes, ProcessExit
+from pegboard_processes.open_process import Conversation, Inlet, Outlet, StderrTail
 from pegboard_processes.orphans import mark
 from pegboard_processes.reaper import GRACE, MARKER
 from pegboard_processes.streams import Pipe, Sink
@@ -37,7 +37,7 @@ NOT_OPEN = "This process service is not open. Use it inside `async with`, or cal
 class LocalProcesses:
     """Processes on this machine.
 
-    `run` can be used at once. `start` needs somebody who listens between calls: enter the service with `async with`;
+    `run` works right away. `start` needs a task that reads output between calls: enter the service with `async with`;
     on leaving, every process that is still there is ended.
     """
 
@@ -55,7 +55,7 @@ class LocalProcesses:
         """
         self._env = dict(scrubbed(os.environ) if env is None else env)
         self._wrap, self._grace = wrap, grace
-        self._shared = _Shared(folder)
+        self._shared = _SharedProcesses(folder)
 
     def wrapped_by(self, wrap: Wrap) -> LocalProcesses:
         """The same service for another context: what is started here goes through `wrap`."""
@@ -115,7 +115,7 @@ class LocalProcesses:
 
     @asynccontextmanager
     async def _listening(self) -> AsyncIterator[TaskGroup]:
-        """Somebody who listens: the service while it is open, else the caller as long as the context lasts."""
+        """The task that reads output: the service while it is open, else the caller while the context lasts."""
         if self._shared.tasks is not None:
             yield self._shared.tasks
             return
@@ -129,7 +129,7 @@ class LocalProcesses:
             await leave(tasks, error)
 
     async def _converse(self, spec: ProcessSpec, on_error: OnBytes | None, grace: float) -> Conversation:
-        inlet, outlet, tail = Inlet(), Outlet(), Tail(on_error)
+        inlet, outlet, tail = Inlet(), Outlet(), StderrTail(on_error)
 
         def begin(spec: ProcessSpec, token: str, sink: Sink) -> Child:
             errors = Pipe(sink, tail, keep=False)
@@ -162,7 +162,7 @@ class LocalProcesses:
 
     def _begin(self, spec: ProcessSpec, begin: Begin) -> Child:
         if not spec.argv:
-            raise ToolError("There is nothing to start: the command is empty.")
+            raise ToolError("The command is empty, so there is nothing to start.")
         # Also the marks of a host around this one: whoever ends that host ends our processes too.
         token = secrets.token_hex(12)
         spec = replace(spec, env={**spec.env, MARKER: mark(token)})
@@ -200,7 +200,7 @@ class LocalProcesses:
             await leave(tasks, error)
 
 
-class _Shared:
+class _SharedProcesses:
     """What all views of one service share."""
 
     def __init__(self, folder: Path | None, *, sweeps: bool = False) -> None:
@@ -210,8 +210,8 @@ class _Shared:
         self._folder_note: Note | None = None
         self._process_note: Note | None = None
 
-    def apart(self, sweeps: bool) -> _Shared:
-        return _Shared(None if self._own else self._folder, sweeps=sweeps)
+    def apart(self, sweeps: bool) -> _SharedProcesses:
+        return _SharedProcesses(None if self._own else self._folder, sweeps=sweeps)
 
     def new_file(self, token: str) -> Path:
         if self._folder is None:

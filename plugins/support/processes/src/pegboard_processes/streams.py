@@ -131,7 +131,7 @@ class Pipe:
             try:
                 self._listener(chunk)
             except Exception:
-                log.exception("a listener to the output of a process failed; it is told no more")
+                log.exception("a listener for the output of a process failed and was removed")
                 self._listener = None
 
     def stop(self) -> None:

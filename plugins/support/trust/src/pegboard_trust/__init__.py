@@ -5,7 +5,7 @@ A folder is known by its real path and by nothing else: a repository inside a tr
 a repository names.
 
 A local settings file is the person's own only if it is, byte for byte, what Pegboard last wrote there for them. Being
-untracked proves nothing, because an archive can bring a `.git` folder along. What somebody edits by hand counts once
+untracked proves nothing, because an archive can contain a `.git` folder. What somebody edits by hand counts once
 the folder is trusted.
 """
 
@@ -17,6 +17,8 @@ import time
 
 from pegboard import SettingsError
 from pegboard.settings import state_dir
+
+# Imports happen inside functions: every command asks for trust at its start, and most find nothing to read.
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -79,12 +81,12 @@ class Trust:
         return known == _digest(content) and not reached_by_link(path)
 
     def _lies_in(self, root: str) -> bool:
-        """Whether a project could bring its own trust store along."""
+        """Whether a project could contain its own trust store."""
         store = os.path.realpath(self.path) if self.path else ""
         return store.startswith(os.path.join(root, ""))
 
     def _read(self) -> dict[str, Any]:
-        """What is known. A store that is broken, or that somebody else could have written, says nothing."""
+        """What is known. A store that is broken, or that another user could have written, counts as empty."""
         empty: dict[str, Any] = {"trusted": {}, "local": {}}
         if not self.path:
             return empty
@@ -122,7 +124,7 @@ class Trust:
 
 
 def reached_by_link(path: str) -> bool:
-    """Whether a settings file, or the folder it lies in, is a link: then what stands there is not what it seems."""
+    """Whether a settings file, or its folder, is a link: then its content is not what it seems."""
     return os.path.islink(path) or os.path.islink(os.path.dirname(path))
 
 

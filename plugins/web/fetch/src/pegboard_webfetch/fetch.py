@@ -14,7 +14,7 @@ import httpcore2
 
 from pegboard_webfetch import connect
 from pegboard_webfetch.guard import Resolver, Rules, Target, checked, refuse_by_sight
-from pegboard_webfetch.inflate import Broken, Unpack, supported, unpacker
+from pegboard_webfetch.inflate import BadEncodingError, Unpack, supported, unpacker
 from pegboard_webfetch.proxies import proxy_for
 from pegboard_webfetch.urls import Refused, Url, joined
 
@@ -177,7 +177,7 @@ class _Hop:
                 return await self._read(answer)
         except httpcore2.ConnectTimeout:
             if reached:
-                what = f"{url.host} took the connection and did not begin https within {patience:.3g} s."
+                what = f"{url.host} accepted the connection but did not start https within {patience:.3g} s."
                 raise Failed(f"{what} {NEITHER_WAY}", "timeout") from None
             raise Unreachable(f"{url.host} could not be reached within {patience:.3g} s.", "timeout") from None
         except httpcore2.ConnectError as error:
@@ -190,7 +190,7 @@ class _Hop:
             self.got[0].is_cut = True
             self.got[0].notes.append(f"The connection was lost before the end of the response: {_first_line(error)}.")
             return self.got[0]
-        except Broken as error:
+        except BadEncodingError as error:
             raise Failed(f"{url} cannot be read. {error}", "unsupported") from None
 
     async def _read(self, answer: httpcore2.Response) -> Fetched:

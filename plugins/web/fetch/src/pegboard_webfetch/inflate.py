@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import zlib
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -10,7 +11,7 @@ PIECE = 1 << 18
 """The most that one step may decompress."""
 
 
-class Broken(Exception):  # noqa: N818 - it reads as what happened
+class BadEncodingError(Exception):
     """The body is not what its Content-Encoding says, or says something that is not supported."""
 
 
@@ -29,10 +30,10 @@ def unpacker(encoding: str) -> Unpack:
     if not names:
         return _plain
     if len(names) > 1:
-        raise Broken(f"The body has more than one content encoding ({encoding}), which is not supported.")
+        raise BadEncodingError(f"The body has more than one content encoding ({encoding}), which is not supported.")
     make = {"gzip": _gzip, "x-gzip": _gzip, "deflate": _deflate, "br": _brotli, "zstd": _zstd}.get(names[0])
     if make is None:
-        raise Broken(f"The body has the encoding {names[0]!r}, which is not supported.")
+        raise BadEncodingError(f"The body has the encoding {names[0]!r}, which is not supported.")
     return make()
 
 
@@ -69,7 +70,7 @@ def _zlib(decoder: Any) -> Unpack:
                 yield decoder.decompress(chunk, PIECE)
                 chunk = decoder.unconsumed_tail
         except zlib.error as error:
-            raise Broken(f"The compressed body is damaged ({error}).") from None
+            raise BadEncodingError(f"The compressed body is damaged ({error}).") from None
 
     return unpack
 
@@ -88,18 +89,16 @@ def _brotli() -> Unpack:
                 if decoder.is_finished():
                     return
         except brotli.error as error:
-            raise Broken(f"The compressed body is damaged ({error}).") from None
+            raise BadEncodingError(f"The compressed body is damaged ({error}).") from None
 
     return unpack
 
 
 def _zstd() -> Unpack:
-    import sys
-
     if sys.version_info >= (3, 14):
-        from compression.zstd import ZstdDecompressor, ZstdError
+        from compression.zstd import ZstdDecompressor, ZstdError  # Late like brotli above.
     else:
-        from backports.zstd import ZstdDecompressor, ZstdError  # As above.
+        from backports.zstd import ZstdDecompressor, ZstdError  # Late like brotli above.
 
     decoder = ZstdDecompressor()
 
@@ -111,6 +110,6 @@ def _zstd() -> Unpack:
                 if decoder.needs_input:
                     return
         except (ZstdError, EOFError) as error:
-            raise Broken(f"The compressed body is damaged ({error}).") from None
+            raise BadEncodingError(f"The compressed body is damaged ({error}).") from None
 
     return unpack

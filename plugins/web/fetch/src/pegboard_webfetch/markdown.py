@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 from urllib.parse import urljoin
 
+from pegboard_webfetch.tables import rows_of, written
+
 DEEPEST = 120
 """Below this many levels only text is kept, so that a page cannot exhaust the stack."""
 
@@ -200,8 +202,6 @@ class Markdown:
         return self._blocks(element, depth + 1)
 
     def _table(self, element: Element, depth: int) -> list[str]:
-        from pegboard_webfetch.tables import rows_of, written
-
         if is_code_table(element):
             return [block for pre in element.iter("pre") for block in self._code(pre, depth)]
         if any(True for _ in element.iterdescendants("table")) or next(element.iter("pre"), None) is not None:
@@ -304,6 +304,6 @@ def language_of(element: Element) -> str:
 
 
 def is_code_table(element: Element) -> bool:
-    """Whether a table only sets line numbers beside code."""
+    """Whether a table only puts line numbers next to code."""
     classes = element.get("class") or ""
     return any(name in classes for name in ("highlighttable", "rouge-table", "codehilitetable", "hljs-ln"))

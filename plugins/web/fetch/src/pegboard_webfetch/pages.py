@@ -10,7 +10,7 @@ from typing import Any
 
 from pegboard_webfetch.charsets import decoded
 from pegboard_webfetch.invisible import without_invisible
-from pegboard_webfetch.saving import saved
+from pegboard_webfetch.saved_files import saved
 from pegboard_webfetch.urls import Url
 
 HTML = frozenset({"text/html", "application/xhtml+xml"})

@@ -175,7 +175,7 @@ def _ipv4(host: str, labels: list[str]) -> str:
 
 
 def _as_the_socket_reads(labels: list[str]) -> IPv4Address | None:
-    """What `inet_aton` makes of one to four numbers in any base, the last of which fills the rest of the address."""
+    """How `inet_aton` reads one to four numbers in any base, the last of which fills the rest of the address."""
     try:
         numbers = [_number(label) for label in labels]
     except ValueError:

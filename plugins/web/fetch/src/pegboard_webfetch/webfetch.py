@@ -11,7 +11,7 @@ from anyio import to_thread
 from pydantic import BaseModel, Field
 
 from pegboard import Block, Context, Decision, Deny, Facts, Image, Input, Text, Tool, ToolError, hookimpl
-from pegboard_webfetch import wording
+from pegboard_webfetch import extraction, result_text
 from pegboard_webfetch.cache import Cache
 from pegboard_webfetch.guard import refuse_by_sight
 from pegboard_webfetch.lanes import Lanes
@@ -171,7 +171,7 @@ class WebFetch(Tool[WebFetchInput, WebFetchOutput]):
         return page, fetched
 
     def content(self, value: WebFetchOutput, /) -> str | list[Block]:
-        text = wording.worded(value)
+        text = result_text.worded(value)
         return [Text(text), Image(value.picture, value.content_type)] if value.picture else text
 
 
@@ -226,7 +226,7 @@ async def _shown(page: Page, args: WebFetchInput, ctx: Context) -> WebFetchOutpu
         path=page.path or None,
         truncated=page.is_cut,
         total_chars=len(page.text),
-        notes=[*page.notes, *wording.hints(page)],
+        notes=[*page.notes, *result_text.hints(page)],
         picture=page.picture,
     )
     if args.prompt and page.text and is_fine:
@@ -238,8 +238,6 @@ async def _shown(page: Page, args: WebFetchInput, ctx: Context) -> WebFetchOutpu
 
 
 async def _answered(value: WebFetchOutput, page: Page, prompt: str, ctx: Context) -> WebFetchOutput:
-    from pegboard_webfetch import extraction
-
     value.result = await extraction.extracted(ctx.model, prompt, page.text, value.final_url)
     value.how = "extracted"
     if len(page.text) > extraction.LONGEST:

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from pegboard_bash.repository.probe import Found, danger_in, find, git_environment
+from pegboard_bash.repository.probe import Repository, danger_in, find, git_environment
 
-__all__ = ["Found", "danger_in", "find", "git_environment"]
+__all__ = ["Repository", "danger_in", "find", "git_environment"]

@@ -72,7 +72,7 @@ FILE_KEYS = frozenset(
     {("core", "attributesfile"), ("core", "excludesfile"), ("blame", "ignorerevsfile"), ("diff", "orderfile")}
     | {("mailmap", "file"), ("commit", "template")}
 )
-"""Entries that name a file for git to read. Some commands show what stands in it, if only in a message."""
+"""Entries that name a file for git to read. Some commands show its content, if only in a message."""
 
 REVISION_LINE = re.compile(r"[ \t]*(?:[0-9a-f]{40,64})?[ \t]*(?:#.*)?", re.DOTALL)
 LARGEST_FILE = 1_000_000

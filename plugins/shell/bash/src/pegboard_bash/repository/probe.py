@@ -7,7 +7,7 @@ import re
 import stat
 from dataclasses import dataclass, replace
 
-from pegboard_bash.repository.borrowing import borrowed
+from pegboard_bash.repository.alternates import borrowed
 from pegboard_bash.repository.config import LARGEST, ConfigError, entries
 from pegboard_bash.repository.keys import FILE_KEYS, danger_of, danger_of_file
 
@@ -30,7 +30,7 @@ MOST_KNOWN = 64
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class Repository:
     """A repository: its folder, the one that it shares with other worktrees, and the top of the files it is about."""
 
     git: str
@@ -39,7 +39,7 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class RepositoryState:
     """What was seen in a repository's files, and those files, so that a change of one of them is noticed."""
 
     answer: str
@@ -48,7 +48,7 @@ class Look:
     stamp: Stamp = ()
 
 
-_known: dict[tuple[str, str], Look] = {}
+_known: dict[tuple[str, str], RepositoryState] = {}
 
 
 def git_environment() -> dict[str, str]:
@@ -88,8 +88,8 @@ def danger_in(cwd: str) -> str:
     return known.answer
 
 
-def _looked_at(found: Found) -> Look:
-    """The danger in a repository's files, and where its hooks lie."""
+def _looked_at(found: Repository) -> RepositoryState:
+    """The danger in a repository's files, and where its hooks are."""
     hooks, files = f"{found.common}/hooks", list(_watched(found.git, found.common))
     try:
         _head(found.git)
@@ -108,7 +108,7 @@ def _looked_at(found: Found) -> Look:
             if section == "core" and key == "hookspath":
                 hooks = os.path.expanduser(value or "")
                 if not os.path.isabs(hooks) and found.git != found.common:
-                    answer = "Where the hooks of this worktree lie is not certain."
+                    answer = "The hooks folder of this worktree is not known for certain."
                     break
                 hooks = os.path.join(os.path.dirname(found.git), hooks)
         answer = answer or _submodules(found.git)
@@ -116,10 +116,10 @@ def _looked_at(found: Found) -> Look:
         answer = str(error)
     except OSError as error:
         answer = f"The repository's configuration cannot be read: {error.strerror}."
-    return Look(answer, hooks, tuple(files))
+    return RepositoryState(answer, hooks, tuple(files))
 
 
-def _danger(found: Found, section: str, subsection: str, key: str, value: str | None) -> str:
+def _danger(found: Repository, section: str, subsection: str, key: str, value: str | None) -> str:
     """The name of an entry that may make git run or show something."""
     if section == "core" and key == "worktree":
         # A submodule's own configuration names the folder that led to it. Anything else leads git elsewhere.
@@ -154,7 +154,7 @@ def _stamp(path: str) -> tuple[str, int, int, int]:
     return path, found.st_mtime_ns, found.st_size, found.st_ino
 
 
-def find(cwd: str) -> Found | str | None:
+def find(cwd: str) -> Repository | str | None:
     """The repository that git would find from here; or why that is not certain, as a sentence."""
     folder = os.path.realpath(cwd)
     while True:
@@ -166,7 +166,11 @@ def find(cwd: str) -> Found | str | None:
             whole = os.path.isdir(f"{at}/objects") and os.path.isdir(f"{at}/refs")
             if whole and os.path.lexists(f"{at}/commondir"):
                 return f"{at}/commondir points git to another repository."
-            return Found(at, at, folder) if whole else f"{at} is not a complete repository, so git may use another one."
+            return (
+                Repository(at, at, folder)
+                if whole
+                else f"{at} is not a complete repository, so git may use another one."
+            )
         if os.path.lexists(at):
             return _linked(at, folder)
         if os.path.lexists(f"{folder}/HEAD") and (
@@ -178,7 +182,7 @@ def find(cwd: str) -> Found | str | None:
         folder = os.path.dirname(folder)
 
 
-def _linked(at: str, folder: str) -> Found | str:
+def _linked(at: str, folder: str) -> Repository | str:
     """A `.git` file, as in worktrees and submodules. A worktree's repository must know of it."""
     try:
         text = _text(at)
@@ -190,13 +194,13 @@ def _linked(at: str, folder: str) -> Found | str:
             back = os.path.join(git, _text(f"{git}/gitdir").strip())
             shared = os.path.join(git, _text(f"{git}/commondir").strip())
             if os.path.realpath(back) != at or os.path.realpath(shared) != os.path.realpath(common):
-                return f"{at} points to {git}, which is the worktree of another folder."
-            return Found(git, os.path.normpath(shared), folder)
+                return f"{at} points to {git}, the worktree of another folder."
+            return Repository(git, os.path.normpath(shared), folder)
         if "/modules/" not in git or os.path.lexists(f"{git}/commondir"):
             return f"{at} points to {git}, which is not a worktree or submodule."
     except (OSError, ConfigError):
         return f"{at} points to a repository that cannot be read."
-    return Found(git, git, folder)
+    return Repository(git, git, folder)
 
 
 def _text(path: str) -> str:

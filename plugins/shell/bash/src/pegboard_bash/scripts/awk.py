@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from pegboard_bash.deeds import Deed
+from pegboard_bash.effects import Effects
 from pegboard_bash.words import Word, names
 
 DANGEROUS = names("system getline ENVIRON PROCINFO SYMTAB FUNCTAB ARGV ARGC extension")
@@ -29,7 +29,7 @@ ASSIGNED = re.compile(r"[A-Za-z_]\w*=", re.ASCII)
 STATEMENT = re.compile(r"[;{}]")
 
 
-def check_awk(words: list[Word], deed: Deed) -> None:
+def check_awk(words: list[Word], effects: Effects) -> None:
     """Awk with a program on the command line."""
     if [word.text for word in words] in (["--version"], ["--help"]):
         return
@@ -41,18 +41,18 @@ def check_awk(words: list[Word], deed: Deed) -> None:
         if text in ("-F", "-v"):
             at += 1
         elif not text.startswith(("-F", "-v")):
-            deed.refuse(f"The option {text} of {deed.program} may change something.")
+            effects.refuse(f"The option {text} of {effects.program} may change something.")
     rest = words[at:]
     if not rest:
-        deed.refuse(f"{deed.program} has no program.")
+        effects.refuse(f"{effects.program} has no program.")
         return
     if problem := problem_of(rest[0].text):
-        deed.refuse(problem)
+        effects.refuse(problem)
     for word in rest[1:]:
         if word.text.startswith("/inet"):
-            deed.refuse(f"{word.text} is a network connection.")
+            effects.refuse(f"{word.text} is a network connection.")
         elif not ASSIGNED.match(word.text) and word.text != "-":
-            deed.read(word)
+            effects.read(word)
 
 
 def problem_of(program: str) -> str:
@@ -102,7 +102,7 @@ def _without_texts(program: str) -> str | None:
     """The program with an empty string in place of each string and regular expression, and without comments.
 
     Something must stay in their place: otherwise the words on both sides would become one. None where a slash may
-    divide or begin a regular expression, where a text is not closed, and where a backslash stands outside of texts.
+    divide or begin a regular expression, where a text is not closed, and where a backslash is outside a string.
     """
     if "\\\n" in program:
         return None

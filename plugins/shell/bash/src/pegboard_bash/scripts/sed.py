@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from pegboard_bash.deeds import Deed
+from pegboard_bash.effects import Effects
 from pegboard_bash.words import Word
 
 FLAGS = frozenset("nErsuz")
@@ -17,29 +17,29 @@ SUBSTITUTION_FLAGS = re.compile(r"[gpiImM0-9]*")
 LABEL = re.compile(r"[ \t]*\w*")
 NUMBER = re.compile(r"[ \t]*\d*")
 TEXT = re.compile(r"[ \t]*\\?[ \t]*[^\\\s][^\\\n]*(?=\n|\Z)")
-"""What `a`, `i` and `c` add: one line of text, which ends the command. With more backslashes it may go on."""
+"""What `a`, `i` and `c` add: one line of text, which ends the command. With more backslashes it may continue."""
 
 
-def check_sed(words: list[Word], deed: Deed) -> None:
+def check_sed(words: list[Word], effects: Effects) -> None:
     """Sed with a script of printing, deleting and replacing; with `-i` it edits its files."""
-    scripts, operands, in_place = _options(words, deed)
+    scripts, operands, in_place = _options(words, effects)
     if not scripts and operands:
         scripts.append(operands.pop(0).text)
     if not scripts and [word.text for word in words] not in (["--version"], ["--help"]):
-        deed.refuse("sed has no script.")
+        effects.refuse("sed has no script.")
     problem = problem_of("\n".join(scripts))
     if problem:
-        deed.refuse(problem)
-        deed.exact = True
+        effects.refuse(problem)
+        effects.exact = True
     for word in operands:
-        deed.read(word)
+        effects.read(word)
         if in_place:
-            deed.write(word)
+            effects.write(word)
     if in_place:
-        deed.changes("sed -i changes its files.")
+        effects.changes("sed -i changes its files.")
 
 
-def _options(words: list[Word], deed: Deed) -> tuple[list[str], list[Word], bool]:
+def _options(words: list[Word], effects: Effects) -> tuple[list[str], list[Word], bool]:
     scripts: list[str] = []
     operands: list[Word] = []
     in_place, ended, at = False, False, 0
@@ -57,14 +57,14 @@ def _options(words: list[Word], deed: Deed) -> tuple[list[str], list[Word], bool
             elif name == "in-place" and not value:
                 in_place = True
             elif name not in LONG or given:
-                deed.refuse(f"The option --{name} of sed may change something.")
+                effects.refuse(f"The option --{name} of sed may change something.")
                 in_place = in_place or name.startswith("in")
         else:
-            at, in_place = _bundle(words, at, scripts, deed, in_place)
+            at, in_place = _bundle(words, at, scripts, effects, in_place)
     return scripts, operands, in_place
 
 
-def _bundle(words: list[Word], at: int, scripts: list[str], deed: Deed, in_place: bool) -> tuple[int, bool]:
+def _bundle(words: list[Word], at: int, scripts: list[str], effects: Effects, in_place: bool) -> tuple[int, bool]:
     letters = words[at - 1].text[1:]
     for position, letter in enumerate(letters):
         rest = letters[position + 1 :]
@@ -73,10 +73,10 @@ def _bundle(words: list[Word], at: int, scripts: list[str], deed: Deed, in_place
             return at + (not rest), in_place
         if letter == "i":
             if rest:
-                deed.refuse("sed -i with a suffix makes copies of its files.")
+                effects.refuse("sed -i with a suffix creates copies of its files.")
             return at, True
         if letter not in FLAGS:
-            deed.refuse(f"The option -{letter} of sed may change something.")
+            effects.refuse(f"The option -{letter} of sed may change something.")
             return at, in_place
     return at, in_place
 
@@ -203,7 +203,7 @@ class _Script:
         self._end()
 
     def _end(self) -> None:
-        """After a command only a separator, a closing brace or a comment may stand."""
+        """Only a separator, a closing brace or a comment may follow a command."""
         self._skip(" \t")
         if self.at < len(self.text) and self.text[self.at] not in ";\n}#":
-            raise _DoubtError(f"The sed script goes on with {self.text[self.at]!r} where a command should end.")
+            raise _DoubtError(f"The sed script continues with {self.text[self.at]!r} where a command should end.")

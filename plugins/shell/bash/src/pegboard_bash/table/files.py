@@ -5,31 +5,31 @@ from __future__ import annotations
 import re
 
 from pegboard_bash.arguments import take_apart
-from pegboard_bash.deeds import Deed, Tree
+from pegboard_bash.effects import Effects, FolderTree
 from pegboard_bash.programs import Check, Program, program_of
 from pegboard_bash.recursion import follow_links
 from pegboard_bash.words import Word, absolute
 
 
-def check_response_file(words: list[Word], deed: Deed) -> None:
+def check_response_file(words: list[Word], effects: Effects) -> None:
     """`@file` is not a file to look at but one with more options."""
     # A pattern counts behind `--` too: such a file is looked for before anything else.
     if any(word.text.startswith("@") or (word.glob and word.text[0] in "*?[") for word in words):
-        deed.refuse(f"{deed.program} takes options from a file.")
+        effects.refuse(f"{effects.program} takes options from a file.")
 
 
-def check_plain_names(words: list[Word], deed: Deed) -> None:
+def check_plain_names(words: list[Word], effects: Effects) -> None:
     """A script that hands names on as text: older versions take signs in them for commands."""
     for word in words[1:]:
         if word.glob or not PLAIN_NAME.fullmatch(word.text):
-            deed.refuse(f"{deed.program} is a script that may take {word.source} for more than a name.")
+            effects.refuse(f"{effects.program} is a script that may interpret {word.source} as more than a name.")
 
 
-def check_single(words: list[Word], deed: Deed) -> None:
+def check_single(words: list[Word], effects: Effects) -> None:
     """Xxd has no bundles: `-ps` is one option without a value, not `-p` and an `-s` that takes the next word."""
     for word in words:
         if word.text.startswith("-") and not re.fullmatch(r"-([A-Za-z]\d*|\d[\dxa-fA-F]*)?", word.text):
-            deed.refuse(f"The option {word.source} of {deed.program} may change something.")
+            effects.refuse(f"The option {word.source} of {effects.program} may change something.")
 
 
 def follows(options: str, *, only_with: str = "", contents: bool = False, unless: str = "") -> Check:
@@ -38,18 +38,18 @@ def follows(options: str, *, only_with: str = "", contents: bool = False, unless
     `only_with` names the options without which they stay at the top; `contents` says that they show what files hold.
     """
 
-    def check(words: list[Word], deed: Deed) -> None:
-        program = program_of(deed.program)
+    def check(words: list[Word], effects: Effects) -> None:
+        program = program_of(effects.program)
         if program is None:
             return
         given = take_apart(program.grammar, words, lenient=True)
         if only_with and not given.has(only_with):
             return
-        named = [absolute(word.text, cwd) for word in given.operands for cwd in deed.place.cwds]
-        folders = named or list(deed.place.cwds)
-        deed.trees += map(Tree, folders if contents else ())
+        named = [absolute(word.text, cwd) for word in given.operands for cwd in effects.place.cwds]
+        folders = named or list(effects.place.cwds)
+        effects.trees += map(FolderTree, folders if contents else ())
         if (not options or given.has(options)) and not (unless and given.has(unless)):
-            follow_links(folders, deed)
+            follow_links(folders, effects)
 
     return check
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from pegboard_bash.arguments import judge
-from pegboard_bash.deeds import Deed
+from pegboard_bash.effects import Effects
 from pegboard_bash.programs import Program
 from pegboard_bash.repository import danger_in
 from pegboard_bash.table.gitfiles import note_files
@@ -41,7 +41,7 @@ NETWORK = frozenset(
 )
 
 
-def check_git(words: list[Word], deed: Deed) -> None:
+def check_git(words: list[Word], effects: Effects) -> None:
     """Git with harmless global options and a subcommand that is known to only read."""
     at = 0
     while at < len(words) and words[at].text in GLOBAL:
@@ -49,45 +49,45 @@ def check_git(words: list[Word], deed: Deed) -> None:
     rest = words[at:]
     if not rest or [word.text for word in rest] in (["--version"], ["version"], ["-v"], ["--help"], ["-h"], ["help"]):
         if not rest:
-            deed.refuse("What git does by itself is not known.")
+            effects.refuse("What git does without a command is not known.")
         return
     if rest[0].text.startswith("-"):
-        deed.refuse(f"The option {rest[0].source} can make git run other code or use another repository.")
-        _destroys([word.text for word in rest if not word.text.startswith("-")], deed)
+        effects.refuse(f"The option {rest[0].source} can make git run other code or use another repository.")
+        _destroys([word.text for word in rest if not word.text.startswith("-")], effects)
         return
     name = rest[0].text
-    _destroys([word.text for word in rest], deed)
-    deed.program = f"git {name}"
+    _destroys([word.text for word in rest], effects)
+    effects.program = f"git {name}"
     if name in NETWORK:
-        deed.open_world = True
+        effects.open_world = True
     program = READING.get(name)
     if program is None and name in SPECIAL:
         program = SPECIAL[name](rest[1:])
     if program is None:
-        deed.refuse(f"git {name} may change something.")
+        effects.refuse(f"git {name} may change something.")
         return
-    deed.open_world = False
-    judge(program, rest[1:], deed)
-    _formats(rest[1:], deed)
-    note_files(name, rest[1:], deed)
-    _repository(deed)
+    effects.open_world = False
+    judge(program, rest[1:], effects)
+    _formats(rest[1:], effects)
+    note_files(name, rest[1:], effects)
+    _repository(effects)
 
 
-def _destroys(texts: list[str], deed: Deed) -> None:
+def _destroys(texts: list[str], effects: Effects) -> None:
     pattern = DESTROYING.get(texts[0]) if texts else None
     if pattern and any(re.fullmatch(pattern, text) for text in texts[1:]):
-        deed.destructive = True
+        effects.destructive = True
 
 
-def _formats(words: list[Word], deed: Deed) -> None:
-    """A format may ask for the check of a signature, which runs a program; a name may stand for such a format."""
+def _formats(words: list[Word], effects: Effects) -> None:
+    """A format may ask for the check of a signature, which runs a program; a name may be an alias for such a format."""
     for word in words:
         if INTO_SUBMODULES.fullmatch(word.text):
-            deed.refuse(f"{word.text} can make git run other programs.")
+            effects.refuse(f"{word.text} can make git run other programs.")
         if SIGNATURE.search(word.text):
-            deed.refuse("The format checks signatures, which runs a program.")
+            effects.refuse("The format checks signatures, which runs a program.")
         found = FORMAT.fullmatch(word.text)
-        named = deed.program != "git for-each-ref" and deed.program not in ("git branch", "git tag")
+        named = effects.program != "git for-each-ref" and effects.program not in ("git branch", "git tag")
         if (
             found
             and named
@@ -96,15 +96,15 @@ def _formats(words: list[Word], deed: Deed) -> None:
             and "%" not in found[2]
             and found[2][:7] != "format:"
         ):
-            deed.refuse(f"The effect of the format {found[2]} is not known.")
+            effects.refuse(f"The effect of the format {found[2]} is not known.")
 
 
-def _repository(deed: Deed) -> None:
-    if deed.place.moved:
-        deed.refuse("git in another directory may run what the configuration there says.")
+def _repository(effects: Effects) -> None:
+    if effects.place.moved:
+        effects.refuse("git in another directory may run what the configuration there says.")
         return
-    if danger := danger_in(deed.place.start):
-        deed.refuse(danger)
+    if danger := danger_in(effects.place.start):
+        effects.refuse(danger)
 
 
 PROGRAMS = {

@@ -6,8 +6,8 @@ import os
 import re
 from collections.abc import Iterator
 
-from pegboard_bash.deeds import Deed, Tree
-from pegboard_bash.repository import Found, find
+from pegboard_bash.effects import Effects, FolderTree
+from pegboard_bash.repository import Repository, find
 from pegboard_bash.words import Word, names
 
 SUMMARIES = re.compile(
@@ -27,37 +27,37 @@ PLAIN = re.compile(r"[\w./@+,=~ -]+", re.ASCII)
 NAMED = re.compile(r"[^-:][^:]*:.+|:[0-3]:.+")
 
 
-def note_files(name: str, words: list[Word], deed: Deed) -> None:
+def note_files(name: str, words: list[Word], effects: Effects) -> None:
     """Note the files among the words, also as `HEAD:file`, and the whole repository where any file may be shown."""
-    found = find(deed.place.start)
-    top = found.top if isinstance(found, Found) else deed.place.start
+    found = find(effects.place.start)
+    top = found.top if isinstance(found, Repository) else effects.place.start
     ended = False
     for word in words:
         if word.text == "--":
             ended = True
         elif word.literal:
-            _note(name, word, deed, top, ended=ended)
+            _note(name, word, effects, top, ended=ended)
     if how := _shows(name, [word.text for word in words]):
-        deed.trees += [Tree(path, git=how) for path in _limits(words, deed) or [top]]
+        effects.trees += [FolderTree(path, git=how) for path in _limits(words, effects) or [top]]
 
 
-def _note(name: str, word: Word, deed: Deed, top: str, *, ended: bool) -> None:
+def _note(name: str, word: Word, effects: Effects, top: str, *, ended: bool) -> None:
     text = word.text
     if not ended and text.startswith("-"):
         if text.startswith("-L") and ":" in text:
-            deed.reads += [os.path.join(top, each) for each in _behind_colons(text)]
+            effects.reads += [os.path.join(top, each) for each in _behind_colons(text)]
         return
-    for cwd in deed.place.cwds:
+    for cwd in effects.place.cwds:
         if ended or name in BLAMING or os.path.lexists(os.path.join(cwd, text)):
-            deed.read(Word(text, word.source))
+            effects.read(Word(text, word.source))
             break
     for each in _behind_colons(text):
-        # In a revision a path begins at the top, unless it says `./`; as a path of its own, where the shell stands.
-        deed.reads += [os.path.normpath(os.path.join(folder, each)) for folder in (top, *deed.place.cwds)]
+        # In a revision a path begins at the top, unless it says `./`; as a separate path, in the shell's directory.
+        effects.reads += [os.path.normpath(os.path.join(folder, each)) for folder in (top, *effects.place.cwds)]
 
 
 def _behind_colons(text: str) -> Iterator[str]:
-    """What may be a path in `HEAD:path`, `:0:path`, `:(top)path`, `:/path`: all that stands behind a colon."""
+    """What may be a path in `HEAD:path`, `:0:path`, `:(top)path`, `:/path`: everything after a colon."""
     for found in re.finditer(":", text):
         rest = text[found.end() :]
         if magic := MAGIC.match(text) if found.start() == 0 else None:
@@ -66,13 +66,13 @@ def _behind_colons(text: str) -> Iterator[str]:
             yield rest.lstrip("/")
 
 
-def _limits(words: list[Word], deed: Deed) -> list[str]:
-    """The plain paths behind a `--`, if there is nothing else there: what is shown lies below them."""
+def _limits(words: list[Word], effects: Effects) -> list[str]:
+    """The plain paths behind a `--`, if there is nothing else there: what is shown is below them."""
     texts = [word.text for word in words]
     paths = texts[texts.index("--") + 1 :] if "--" in texts else []
     if not paths or not all(PLAIN.fullmatch(path) for path in paths):
         return []
-    return [os.path.join(cwd, path) for path in paths for cwd in deed.place.cwds]
+    return [os.path.join(cwd, path) for path in paths for cwd in effects.place.cwds]
 
 
 def _shows(name: str, texts: list[str]) -> str:

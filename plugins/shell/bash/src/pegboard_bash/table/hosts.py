@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from urllib.parse import urlsplit
 
-from pegboard_bash.deeds import Deed
+from pegboard_bash.effects import Effects
 from pegboard_bash.programs import Program
 from pegboard_bash.scripts.jq import check_jq
 from pegboard_bash.words import Word, names
@@ -27,54 +27,54 @@ KUBE = (
 )
 
 
-def _elsewhere(words: list[Word], deed: Deed) -> None:
-    """A host of one's own choosing: what is asked for there could be what somebody wants to know."""
+def _elsewhere(words: list[Word], effects: Effects) -> None:
+    """An arbitrary host: the request itself could leak data to it."""
     for word in words:
         text = word.text.rpartition("=")[2] if word.text.startswith("--repo=") else word.text
         address = "://" in text and not text.startswith("https://github.com/")
         if address or text.startswith("//") or re.fullmatch(r"(-R)?[\w-]+(\.[\w-]+)+/[^/\s]+/[^/\s]+", text):
-            deed.refuse(f"{word.source} names another host.")
+            effects.refuse(f"{word.source} names another host.")
 
 
-def check_gh(words: list[Word], deed: Deed) -> None:
+def check_gh(words: list[Word], effects: Effects) -> None:
     """A GET is reading. `-w` opens a browser for most subcommands."""
-    if deed.program != "gh run list" and any(re.fullmatch(r"-\w*w\w*", word.text) for word in words):
-        deed.refuse("gh may open a browser.")
-    _elsewhere(words, deed)
-    check_jq(words, deed)
+    if effects.program != "gh run list" and any(re.fullmatch(r"-\w*w\w*", word.text) for word in words):
+        effects.refuse("gh may open a browser.")
+    _elsewhere(words, effects)
+    check_jq(words, effects)
 
 
-def check_gh_api(words: list[Word], deed: Deed) -> None:
+def check_gh_api(words: list[Word], effects: Effects) -> None:
     """`gh api` is a GET unless a field or another method is given."""
     for at, word in enumerate(words):
         found = re.fullmatch(r"(?:-\w*?X|--method)=?(.*)", word.text)
         method = found[1] or (words[at + 1].text if at + 1 < len(words) else "") if found else "GET"
         if method != "GET":
-            deed.refuse(f"gh api sends {method}, which can change something.")
-    _elsewhere(words, deed)
-    check_jq(words, deed)
+            effects.refuse(f"gh api sends {method}, which can change something.")
+    _elsewhere(words, effects)
+    check_jq(words, effects)
 
 
-def check_kubectl(words: list[Word], deed: Deed) -> None:
+def check_kubectl(words: list[Word], effects: Effects) -> None:
     """An output that is read from a file, or a secret, is more than looking."""
     for word in words:
         if re.search(r"-file=|\bsecrets?\b", word.text):
-            deed.refuse("kubectl may show a secret or read a file.")
+            effects.refuse("kubectl may show a secret or read a file.")
 
 
-def check_curl(words: list[Word], deed: Deed) -> None:
+def check_curl(words: list[Word], effects: Effects) -> None:
     """Curl and wget send what they are told; the hosts are noted for rules."""
     if [word.text for word in words] in (["--version"], ["-V"]):
         return
-    deed.open_world = True
-    deed.refuse(f"{deed.program} reaches the network.")
+    effects.open_world = True
+    effects.refuse(f"{effects.program} reaches the network.")
     for at, word in enumerate(words):
         if "://" in word.text and (host := _host(word.text)):
-            deed.hosts.append(host)
+            effects.hosts.append(host)
         elif not word.text.startswith("-") and re.match(r"[\w-]+(\.[\w-]+)+(:\d+)?(/|$)", word.text):
-            deed.hosts.append(word.text.partition("/")[0].partition(":")[0])
+            effects.hosts.append(word.text.partition("/")[0].partition(":")[0])
         if word.text in ("-o", "-O", "--output", "--output-document") and at + 1 < len(words) and word.text != "-O":
-            deed.write(words[at + 1])
+            effects.write(words[at + 1])
 
 
 def _host(url: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pegboard_bash.deeds import Deed
+from pegboard_bash.effects import Effects
 from pegboard_bash.programs import Program
 from pegboard_bash.words import Word
 
@@ -30,10 +30,10 @@ _PIP = Program(
 )
 
 
-def check_unzip(words: list[Word], deed: Deed) -> None:
+def check_unzip(words: list[Word], effects: Effects) -> None:
     """Behind the archive a word with a dash is the name of a file in it, and that file is unpacked."""
     if words and not words[0].text.startswith("-"):
-        deed.refuse("unzip takes options before the archive only.")
+        effects.refuse("unzip takes options before the archive only.")
 
 
 PROGRAMS = {

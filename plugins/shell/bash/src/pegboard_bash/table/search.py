@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from pegboard_bash.arguments import Given, take_apart
-from pegboard_bash.deeds import Deed, Tree
+from pegboard_bash.arguments import ParsedArguments, take_apart
+from pegboard_bash.effects import Effects, FolderTree
 from pegboard_bash.programs import Grammar, Program
 from pegboard_bash.recursion import follow_links
 from pegboard_bash.scripts.find import check_find
@@ -43,79 +43,79 @@ RECURSIVE = "-r -R --recursive --dereference-recursive -d --directories"
 FOLLOWING = "-R --dereference-recursive"
 PATTERN_GIVEN = "-e -f --regexp --file"
 TELLING = frozenset({"--version", "-V", "--help", "-h", "--type-list"})
-"""With one of these alone rg searches nothing. Beside other words they may mean something else, as grep's `-h` does."""
+"""With one of these alone rg searches nothing. With others they may mean something else, like grep's `-h`."""
 NAME_PATTERN = re.compile(r"[\w.*+@-]+", re.ASCII)
 """Patterns of names that mean the same to everybody."""
 
 
-def check_grep(words: list[Word], deed: Deed) -> None:
+def check_grep(words: list[Word], effects: Effects) -> None:
     """grep: files after the pattern are read; without one the input, or the working directory with `-r`."""
     given = take_apart(GREP_GRAMMAR, words, lenient=True)
     recursive = given.has(RECURSIVE)
-    _files(given, deed, everywhere=recursive, has_pattern=given.has(PATTERN_GIVEN))
+    _files(given, effects, everywhere=recursive, has_pattern=given.has(PATTERN_GIVEN))
     if not recursive:
         return
     only, without = _values(given, "--include"), _values(given, "--exclude")
     folders = _values(given, "--exclude-dir") or ()
     # Where both are given, their order matters: then all files count.
     only, without = (only or (), without or ()) if not (only and without) else ((), ())
-    deed.trees += [Tree(path, folders, without, only) for path in deed.reads]
+    effects.trees += [FolderTree(path, folders, without, only) for path in effects.reads]
     if given.has(FOLLOWING):
-        follow_links(list(deed.reads), deed)
+        follow_links(list(effects.reads), effects)
 
 
-def check_rg(words: list[Word], deed: Deed) -> None:
+def check_rg(words: list[Word], effects: Effects) -> None:
     """rg: files after the pattern are read, or the working directory."""
     given = take_apart(RG_GRAMMAR, words, lenient=True)
     everywhere = len(words) != 1 or words[0].text not in TELLING
-    _files(given, deed, everywhere=everywhere, has_pattern=given.has(f"{PATTERN_GIVEN} --files --type-list"))
+    _files(given, effects, everywhere=everywhere, has_pattern=given.has(f"{PATTERN_GIVEN} --files --type-list"))
     if everywhere and not given.has("--files"):
         only = _values(given, "-g --glob") or ()
-        deed.trees += [Tree(path, only_files=only) for path in deed.reads]
+        effects.trees += [FolderTree(path, only_files=only) for path in effects.reads]
     if given.has("-L --follow"):
-        follow_links(list(deed.reads), deed)
+        follow_links(list(effects.reads), effects)
 
 
-def _values(given: Given, options: str) -> tuple[str, ...] | None:
+def _values(given: ParsedArguments, options: str) -> tuple[str, ...] | None:
     """The values of options that are patterns of names; None where one is more than that."""
     wanted = options.split()
     values = [value.text for name, _, value in given.options if name in wanted and value]
     return tuple(values) if all(map(NAME_PATTERN.fullmatch, values)) else None
 
 
-def _files(given: Given, deed: Deed, *, everywhere: bool, has_pattern: bool) -> None:
+def _files(given: ParsedArguments, effects: Effects, *, everywhere: bool, has_pattern: bool) -> None:
     """Note the files that are searched: the operands after the pattern, unless an option has given it."""
     operands = list(given.operands)
     if not has_pattern and operands:
         pattern = operands.pop(0)
-        if not deed.stays(pattern):
-            deed.refuse(f"{pattern.source} matches files, and {deed.program} would take the first for its pattern.")
-            deed.read(pattern)
+        if not effects.stays(pattern):
+            effects.refuse(f"{pattern.source} matches files, and {effects.program} takes the first as its pattern.")
+            effects.read(pattern)
     for word in operands:
         if word.text != "-":
-            deed.read(word)
-    if everywhere and not deed.reads:
-        deed.reads += deed.place.cwds
-    if everywhere and "/" in deed.reads:
-        deed.refuse("A search through everything shows the memory of processes too.")
+            effects.read(word)
+    if everywhere and not effects.reads:
+        effects.reads += effects.place.cwds
+    if everywhere and "/" in effects.reads:
+        effects.refuse("A search of the whole file system also reads the memory of processes.")
 
 
-def check_ag(words: list[Word], deed: Deed) -> None:
+def check_ag(words: list[Word], effects: Effects) -> None:
     """Ag searches below what it names, or the working directory."""
     given = take_apart(AG.grammar, words, lenient=True)
-    folders = [absolute(word.text, cwd) for word in given.operands[1:] for cwd in deed.place.cwds]
-    folders = folders or list(deed.place.cwds)
-    deed.reads += folders
-    deed.trees += map(Tree, folders)
+    folders = [absolute(word.text, cwd) for word in given.operands[1:] for cwd in effects.place.cwds]
+    folders = folders or list(effects.place.cwds)
+    effects.reads += folders
+    effects.trees += map(FolderTree, folders)
     if given.has("-f"):
-        follow_links(folders, deed)
+        follow_links(folders, effects)
 
 
-def check_fd(words: list[Word], deed: Deed) -> None:
+def check_fd(words: list[Word], effects: Effects) -> None:
     """Fd looks through folders and prints names."""
-    deed.reads += deed.place.cwds
+    effects.reads += effects.place.cwds
     if any(word.text == "--follow" or re.fullmatch(r"-\w*L\w*", word.text) for word in words):
-        deed.refuse("fd --follow follows links wherever they lead.")
+        effects.refuse("fd --follow follows links to any target.")
 
 
 AG = Program(

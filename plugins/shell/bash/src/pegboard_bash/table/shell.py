@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 
-from pegboard_bash.deeds import Deed
+from pegboard_bash.effects import Effects
 from pegboard_bash.programs import Program
 from pegboard_bash.words import UNKNOWN, Word
 
@@ -14,112 +14,114 @@ SHELL_OPTIONS = frozenset({"pipefail", "errexit", "nounset", "xtrace", "verbose"
 CONVERSION = re.compile(r"%(?:%|[-+ #0'*.\d]*[hjlLtz]*(\(|[a-zA-Z]|$)|.)", re.DOTALL)
 
 
-def check_test(words: list[Word], deed: Deed) -> None:
-    """`test` and `[`: a variable's name may hold a subscript, and bash runs what stands in it."""
+def check_test(words: list[Word], effects: Effects) -> None:
+    """`test` and `[`: a variable's name may have a subscript, and bash runs the commands in it."""
     for word in words:
         if word.text in ("-v", "-R"):
-            deed.refuse("A test on a variable's name can run commands.")
+            effects.refuse("A test on a variable's name can run commands.")
 
 
-def check_bracket(words: list[Word], deed: Deed) -> None:
+def check_bracket(words: list[Word], effects: Effects) -> None:
     """`[` must end with its own closing bracket."""
     if not words or words[-1].text != "]":
-        deed.refuse("[ has no closing ].")
-    check_test(words, deed)
+        effects.refuse("[ has no closing ].")
+    check_test(words, effects)
 
 
-def check_printf(words: list[Word], deed: Deed) -> None:
+def check_printf(words: list[Word], effects: Effects) -> None:
     """`printf` without `-v` and `%n`, which assign to a variable."""
     ended = bool(words) and words[0].text == "--"
     form = words[ended] if len(words) > ended else None
     if form is None or not form.literal or form.glob or (form.text.startswith("-") and not ended):
-        deed.refuse("printf may assign to a variable.")
+        effects.refuse("printf may assign to a variable.")
     elif any(found[1] == "n" for found in CONVERSION.finditer(form.text)):
-        deed.refuse("printf %n assigns to a variable.")
+        effects.refuse("printf %n assigns to a variable.")
 
 
-def check_set(words: list[Word], deed: Deed) -> None:
+def check_set(words: list[Word], effects: Effects) -> None:
     """`set -euo pipefail` and its like; other options change how the rest is read."""
     after_o = False
     for word in words:
         named = after_o and word.text in SHELL_OPTIONS
         if not named and not re.fullmatch(r"[-+][euxvo]+", word.text):
-            deed.refuse("set may change how the rest is read.")
+            effects.refuse("set may change how the rest is parsed.")
         after_o = "o" in word.text and not named
     if not words or after_o:
-        deed.refuse("set shows every variable.")
+        effects.refuse("set shows every variable.")
 
 
-def check_cd(words: list[Word], deed: Deed) -> None:
+def check_cd(words: list[Word], effects: Effects) -> None:
     """One folder, spelled out. Where it leads counts as read, so that path rules see it."""
     targets = [word for word in words if word.text not in ("-L", "--")]
     if len(targets) > 1 or any(word.text.startswith("-") or word.glob or not word.literal for word in targets):
-        deed.refuse("The target of cd is not known, so neither is what follows.")
+        effects.refuse("The target of cd is not known, so the effect of what follows is not known either.")
         return
-    target = targets[0] if targets else Word(deed.place.home)
-    deed.read(target)
+    target = targets[0] if targets else Word(effects.place.home)
+    effects.read(target)
     if os.environ.get("CDPATH") and not target.text.startswith(("/", "./", "../")):
-        deed.refuse("CDPATH is set, so cd may go to another folder.")
-    for folder in deed.reads:
+        effects.refuse("CDPATH is set, so cd may go to another folder.")
+    for folder in effects.reads:
         if os.path.lexists(folder) and not (os.path.isdir(folder) and os.access(folder, os.X_OK)):
-            deed.refuse(f"{folder} cannot be entered, so the folder for the rest of the command is not known.")
+            effects.refuse(
+                f"{folder} cannot be entered, so the working directory for the rest of the command is not known."
+            )
 
 
-def check_command(words: list[Word], deed: Deed) -> None:
+def check_command(words: list[Word], effects: Effects) -> None:
     """`command -v name` asks where a program is; otherwise `command` runs one."""
     first = words[0].text if words else ""
     if first in ("-v", "-V"):
         return
     if not words or first.startswith("-"):
-        deed.refuse("What command does here is not known.")
-        deed.inner += [words[1:]] if len(words) > 1 else []
+        effects.refuse("What command does here is not known.")
+        effects.inner += [words[1:]] if len(words) > 1 else []
         return
-    deed.inner.append(words)
-    deed.strip = True
+    effects.inner.append(words)
+    effects.strip = True
 
 
-def check_builtin(words: list[Word], deed: Deed) -> None:
+def check_builtin(words: list[Word], effects: Effects) -> None:
     """`builtin` runs a command of the shell."""
     if given := _past_dashes(words):
-        deed.inner.append(given)
-        deed.strip = True
+        effects.inner.append(given)
+        effects.strip = True
 
 
-def check_eval(words: list[Word], deed: Deed) -> None:
+def check_eval(words: list[Word], effects: Effects) -> None:
     """`eval`, `trap` and their like run text as a command."""
-    deed.refuse(f"{deed.program} runs text as a command.")
-    deed.subtexts.append(" ".join(word.text for word in _past_dashes(words)).replace(UNKNOWN, " "))
+    effects.refuse(f"{effects.program} runs text as a command.")
+    effects.subtexts.append(" ".join(word.text for word in _past_dashes(words)).replace(UNKNOWN, " "))
 
 
 def _past_dashes(words: list[Word]) -> list[Word]:
     return words[1:] if words and words[0].text == "--" else words
 
 
-def check_exec(words: list[Word], deed: Deed) -> None:
+def check_exec(words: list[Word], effects: Effects) -> None:
     """`exec` replaces the shell."""
-    deed.refuse("exec replaces the shell.")
+    effects.refuse("exec replaces the shell.")
     at = 0
     while at < len(words) and words[at].text.startswith("-"):
         at += 2 if words[at].text.endswith("a") else 1
     if words[at:]:
-        deed.inner.append(words[at:])
+        effects.inner.append(words[at:])
 
 
-def check_exit(words: list[Word], deed: Deed) -> None:
+def check_exit(words: list[Word], effects: Effects) -> None:
     """`exit 3`, `break 2`: a number or nothing."""
     if any(not word.text.isdigit() for word in words):
-        deed.refuse(f"What {deed.program} does here is not known.")
+        effects.refuse(f"What {effects.program} does here is not known.")
 
 
-def check_type(words: list[Word], deed: Deed) -> None:
+def check_type(words: list[Word], effects: Effects) -> None:
     """`hash`: only whether a program is there."""
     if any(word.text.startswith(("-", "+")) for word in words):
-        deed.refuse(f"{deed.program} with options changes the shell.")
+        effects.refuse(f"{effects.program} with options changes the shell.")
 
 
 PROGRAMS = {
     "echo": Program(
-        check=lambda words, deed: None,
+        check=lambda words, effects: None,
         glob=True,
         unknown_words=True,
         listed=True,
@@ -129,7 +131,7 @@ PROGRAMS = {
     "printf": Program(
         check=check_printf, unknown_words=True, reads=("printf '%s\\n' a",), asks=("printf -v x y", "printf *")
     ),
-    "true false :": Program(check=lambda words, deed: None, glob=True, unknown_words=True),
+    "true false :": Program(check=lambda words, effects: None, glob=True, unknown_words=True),
     "test": Program(check=check_test, reads=("test -f a -a -d b",), asks=("test -v 'a[$(touch x)]'",)),
     "[": Program(check=check_bracket),
     "pwd": Program("-LP"),

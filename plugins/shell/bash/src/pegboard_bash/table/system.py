@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from pegboard_bash.deeds import Deed
+from pegboard_bash.effects import Effects
 from pegboard_bash.programs import Program
 from pegboard_bash.words import Word, names
 
@@ -22,7 +22,7 @@ IP_FLAGS = frozenset(
 IP_WORDS = frozenset({"show", "list", "ls", "dev", "up", "table", "main", "all", "default"})
 
 
-def check_ps(words: list[Word], deed: Deed) -> None:
+def check_ps(words: list[Word], effects: Effects) -> None:
     """Ps without the BSD option `e`, which shows the environment of processes.
 
     Where words contradict each other, ps reads all of them again as BSD options, and a harmless `-e` becomes that one.
@@ -36,24 +36,24 @@ def check_ps(words: list[Word], deed: Deed) -> None:
         elif text[:1] == "-" and text[-1] in "opqCuUgGt" and PS_VALUED.fullmatch(text) and at < len(words):
             letters += text[1:-1]
             if not PS_VALUE.fullmatch(words[at].text) or "env" in words[at].text:
-                deed.refuse("ps may show the environment of processes.")
+                effects.refuse("ps may show the environment of processes.")
             at += 1
         elif PS_UNIX.fullmatch(text) or PS_BSD.fullmatch(text):
             letters += text.lstrip("-")
         elif not (text in PS_ALONE or text.isdigit()):
-            deed.refuse(f"{words[at - 1].source} of ps may change something.")
+            effects.refuse(f"{words[at - 1].source} of ps may change something.")
     if "e" in letters and not PS_WITH_E.fullmatch(letters):
-        deed.refuse("ps may show the environment of processes.")
+        effects.refuse("ps may show the environment of processes.")
 
 
-def check_date(words: list[Word], deed: Deed) -> None:
+def check_date(words: list[Word], effects: Effects) -> None:
     """date: an operand that is not a format sets the clock."""
     for word in words:
         if re.fullmatch(r"[\d.]+", word.text):
-            deed.refuse("date may set the clock.")
+            effects.refuse("date may set the clock.")
 
 
-def check_ip(words: list[Word], deed: Deed) -> None:
+def check_ip(words: list[Word], effects: Effects) -> None:
     """Ip OBJECT [show …]."""
     texts = [word.text for word in words]
     while texts and texts[0] in IP_FLAGS:
@@ -61,43 +61,43 @@ def check_ip(words: list[Word], deed: Deed) -> None:
     device = [at for at, text in enumerate(texts) if at and texts[at - 1] == "dev"]
     good = bool(texts) and texts[0] in IP_OBJECTS and (len(texts) == 1 or texts[1] in ("show", "list", "ls"))
     if not good or any(text not in IP_WORDS and at not in device for at, text in enumerate(texts[1:], 1)):
-        deed.refuse("ip may change the network.")
+        effects.refuse("ip may change the network.")
 
 
-def check_sysctl(words: list[Word], deed: Deed) -> None:
+def check_sysctl(words: list[Word], effects: Effects) -> None:
     """sysctl: a name with a value sets it."""
     for word in words:
         if "=" in word.text:
-            deed.refuse("sysctl sets a value.")
+            effects.refuse("sysctl sets a value.")
 
 
-def check_status(words: list[Word], deed: Deed) -> None:
-    """A program that tells how things stand unless it is told to change them."""
+def check_status(words: list[Word], effects: Effects) -> None:
+    """A program that shows the state of the system unless its arguments change it."""
     for word in words:
         if not word.text.startswith("-") and word.text not in ("status", "show"):
-            deed.refuse(f"{deed.program} may change the system.")
+            effects.refuse(f"{effects.program} may change the system.")
 
 
-def check_man(words: list[Word], deed: Deed) -> None:
-    """Man with plain names: a path or an option can bring its own pager and macros."""
+def check_man(words: list[Word], effects: Effects) -> None:
+    """Man with plain names: a path or an option can set its own pager and macros."""
     if [word.text for word in words] == ["--version"]:
         return
     for word in words:
         if not re.fullmatch(r"-[kfw]|[A-Za-z0-9][\w.+-]*", word.text):
-            deed.refuse("man is known only with the plain name of a page.")
+            effects.refuse("man is known to only read when it is given plain page names.")
 
 
-def check_tput(words: list[Word], deed: Deed) -> None:
+def check_tput(words: list[Word], effects: Effects) -> None:
     """tput: setting a terminal up can run a program."""
     if any(word.text in ("init", "reset") for word in words):
-        deed.refuse("tput sets the terminal up.")
+        effects.refuse("tput sets up the terminal.")
 
 
-def check_lsof(words: list[Word], deed: Deed) -> None:
+def check_lsof(words: list[Word], effects: Effects) -> None:
     """Lsof lists open files; `-D` writes a cache."""
     for word in words:
         if word.text.startswith(("-", "+")) and not re.fullmatch(LSOF, word.text):
-            deed.refuse(f"The option {word.source} of lsof may change something.")
+            effects.refuse(f"The option {word.source} of lsof may change something.")
 
 
 LSOF = r"-[anPtlUbwR]+|-[anPtl]*[ipucdgs]\S*|-F\w*"
@@ -172,7 +172,7 @@ PROGRAMS = {
     "lsb_release": Program("-acdirs --all --codename --description --id --release --short"),
     "hostnamectl": Program("", "text?", check=check_status, asks=("hostnamectl set-hostname x",)),
     "timedatectl": Program("--no-pager -p: -a", "text?", check=check_status, asks=("timedatectl set-time x",)),
-    "top": Program(changes="top makes a folder for its configuration.", operands="text*", asks=("top", "top -bn1")),
+    "top": Program(changes="top creates a folder for its configuration.", operands="text*", asks=("top", "top -bn1")),
     "sysctl": Program(
         "-aneNA --all --names --values",
         "text*",

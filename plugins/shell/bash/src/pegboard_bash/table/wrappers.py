@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from pegboard_bash.deeds import Deed
+from pegboard_bash.effects import Effects
 from pegboard_bash.programs import Check, Program, program_of
 from pegboard_bash.words import UNKNOWN, Word, names
 
@@ -13,7 +13,7 @@ SHELLS = "bash sh dash zsh ksh ash fish"
 XARGS_VALUED = frozenset("adEILnPs")
 
 
-def check_env(words: list[Word], deed: Deed) -> None:
+def check_env(words: list[Word], effects: Effects) -> None:
     """`env` alone shows the environment; with a command it runs it in another one."""
     at, plain = 0, True
     while at < len(words):
@@ -27,14 +27,14 @@ def check_env(words: list[Word], deed: Deed) -> None:
             plain = False
             at += text in ("-u", "-C", "--unset", "--chdir")
             if split := re.fullmatch(r"(?:-v?S|--split-string=?)(.*)", text, re.DOTALL):
-                deed.subtexts.append(" ".join([split[1], *(word.text for word in words[at + 1 :])]).strip())
+                effects.subtexts.append(" ".join([split[1], *(word.text for word in words[at + 1 :])]).strip())
                 break
         else:
-            deed.inner.append(words[at:])
+            effects.inner.append(words[at:])
             break
         at += 1
     if not plain:
-        deed.refuse("env may change what the command does.")
+        effects.refuse("env may change what the command does.")
 
 
 def _is_safe(name: str, value: Word) -> bool:
@@ -44,37 +44,37 @@ def _is_safe(name: str, value: Word) -> bool:
     return is_safe_assignment(name, value)
 
 
-def check_xargs(words: list[Word], deed: Deed) -> None:
+def check_xargs(words: list[Word], effects: Effects) -> None:
     """Xargs gives a command words that are known only when it runs: files anywhere, and options."""
     at, flagless = 0, True
     while at < len(words) and words[at].text.startswith("-"):
         text, flagless = words[at].text, False
         if not re.fullmatch(r"-[0rtx]+|-[nLP]\d*|--null|--no-run-if-empty", text):
-            deed.refuse(f"The option {words[at].source} of xargs may change something.")
+            effects.refuse(f"The option {words[at].source} of xargs may change something.")
         at += 2 if len(text) == 2 and text[1] in XARGS_VALUED else 1
     inner = words[at:]
-    deed.strip = flagless
+    effects.strip = flagless
     if not inner:
         return
-    deed.inner.append(inner)
+    effects.inner.append(inner)
     program = program_of(inner[0].text) if inner[0].literal else None
     if program is None or not program.listed:
-        deed.refuse("xargs gives its command words that are known only when it runs.")
+        effects.refuse("xargs passes arguments that are known only when it runs.")
 
 
 def refusing(reason: str, valued: str, *, skip: int = 0, exact: bool = False) -> Check:
     """A check for a wrapper that always asks, but whose command is still looked at. `skip` operands come before it."""
 
-    def check(words: list[Word], deed: Deed) -> None:
-        deed.refuse(f"{deed.program} {reason}")
-        deed.exact = deed.exact or exact
+    def check(words: list[Word], effects: Effects) -> None:
+        effects.refuse(f"{effects.program} {reason}")
+        effects.exact = effects.exact or exact
         at, left = 0, skip
         while at < len(words):
             text = words[at].text
             if text == "--":
                 left += 0
             elif text in ("-c", "--command") and "c" in valued and at + 1 < len(words):
-                deed.subtexts.append(words[at + 1].text.replace(UNKNOWN, " "))
+                effects.subtexts.append(words[at + 1].text.replace(UNKNOWN, " "))
                 at += 1
             elif text.startswith("-") and len(text) > 1:
                 at += not text.startswith("--") and text[-1] in valued
@@ -84,10 +84,10 @@ def refusing(reason: str, valued: str, *, skip: int = 0, exact: bool = False) ->
             elif left:
                 left -= 1
             else:
-                deed.inner.append(words[at:])
+                effects.inner.append(words[at:])
                 # Which options have values is not known of all: every beginning is a reading for rules too.
                 texts = [word.text for word in words]
-                deed.also += [" ".join(texts[start:]) for start in range(min(len(texts), 8))]
+                effects.also += [" ".join(texts[start:]) for start in range(min(len(texts), 8))]
                 return
             at += 1
 
@@ -97,27 +97,27 @@ def refusing(reason: str, valued: str, *, skip: int = 0, exact: bool = False) ->
 LONG_VALUED = names("user group interval class classdata timeout wait reuid regid chdir command host prompt")
 
 
-def check_shell(words: list[Word], deed: Deed) -> None:
+def check_shell(words: list[Word], effects: Effects) -> None:
     """A shell runs a script; one that is given as text is looked at for rules that restrict."""
     if [word.text for word in words] == ["--version"]:
         return
-    deed.refuse(f"{deed.program} runs a script.")
+    effects.refuse(f"{effects.program} runs a script.")
     texts = [word.text.replace(UNKNOWN, " ") for word in words]
-    deed.subtexts += [text.partition("=")[2] for text in texts if text.startswith("--command=")]
+    effects.subtexts += [text.partition("=")[2] for text in texts if text.startswith("--command=")]
     given = [at for at, text in enumerate(texts) if re.fullmatch(r"-\w*c\w*|--command", text)]
     if given:
         # Options may stand between `-c` and the script, and one of them (`-o pipefail`) has a value.
-        deed.subtexts += [text for text in texts[given[0] + 1 :] if not text.startswith(("-", "+"))][:4]
+        effects.subtexts += [text for text in texts[given[0] + 1 :] if not text.startswith(("-", "+"))][:4]
 
 
-def check_time(words: list[Word], deed: Deed) -> None:
+def check_time(words: list[Word], effects: Effects) -> None:
     """`time`, the keyword: `-p` and a command."""
     rest = words[1:] if words and words[0].text == "-p" else words
     if rest and rest[0].text.startswith("-"):
-        deed.refuse("The options of time can write a file.")
+        effects.refuse("The options of time can write a file.")
     elif rest:
-        deed.inner.append(rest)
-    deed.strip = True
+        effects.inner.append(rest)
+    effects.strip = True
 
 
 PROGRAMS = {
@@ -150,17 +150,19 @@ PROGRAMS = {
         check=refusing("runs a command as another user.", "ugphCTRDc"), asks=("sudo ls", "doas ls")
     ),
     "su runuser": Program(check=check_shell, asks=("su -c ls",)),
-    "watch": Program(check=refusing("runs a command again and again.", "n", exact=True), asks=("watch ls",)),
+    "watch": Program(check=refusing("runs a command repeatedly.", "n", exact=True), asks=("watch ls",)),
     "setsid": Program(check=refusing("runs a command that cannot be checked.", "", exact=True), asks=("setsid ls",)),
     "ionice": Program(check=refusing("changes how a command runs.", "cnpPu", exact=True), asks=("ionice -c3 ls",)),
     "flock": Program(
-        check=refusing("makes a lock file.", "wEc", skip=1, exact=True), asks=("flock x ls", "flock x -c 'rm y'")
+        check=refusing("creates a lock file.", "wEc", skip=1, exact=True), asks=("flock x ls", "flock x -c 'rm y'")
     ),
     "chroot": Program(check=refusing("runs a command in another root.", "", skip=1), asks=("chroot / ls",)),
     "taskset chrt": Program(check=refusing("changes how a command runs.", "p", skip=1), asks=("taskset 1 ls",)),
     "{ ! then do else": Program(check=refusing("is not understood here.", "")),
     "busybox toybox coproc": Program(check=refusing("runs another command.", ""), asks=("busybox rm x", "coproc ls")),
-    "script": Program(check=refusing("writes what a command shows.", "cBEIOTmo"), asks=("script -c ls x", "script")),
+    "script": Program(
+        check=refusing("writes the output of a command to a file.", "cBEIOTmo"), asks=("script -c ls x", "script")
+    ),
     **{
         names: Program(check=refusing("runs another command.", valued), asks=(f"{names.split()[0]} ls",))
         for names, valued in {

@@ -6,7 +6,7 @@ import os
 import re
 
 from pegboard_bash.arguments import judge, take_apart
-from pegboard_bash.deeds import Deed
+from pegboard_bash.effects import Effects
 from pegboard_bash.programs import Program
 from pegboard_bash.words import Word
 
@@ -17,62 +17,62 @@ MOST_COPIED = 2_000
 RECURSIVE = re.compile(r"-\w*[rRf]\w*|--recursive|--force")
 
 
-def check_rm(words: list[Word], deed: Deed) -> None:
+def check_rm(words: list[Word], effects: Effects) -> None:
     """Deleting folders, or without a question, destroys."""
     if any(RECURSIVE.fullmatch(word.text) for word in words):
-        deed.destructive = True
+        effects.destructive = True
 
 
-def check_rmdir(words: list[Word], deed: Deed) -> None:
+def check_rmdir(words: list[Word], effects: Effects) -> None:
     """With `-p` the folders around it, as far as they are named, are deleted too."""
     if any(re.fullmatch(r"-\w*p\w*|--parents", word.text) for word in words):
         for word in words:
             around = os.path.dirname(word.text.rstrip("/"))
             while around.strip("/"):
-                deed.delete(Word(around, word.source, word.literal, word.glob))
+                effects.delete(Word(around, word.source, word.literal, word.glob))
                 around = os.path.dirname(around)
 
 
-def check_recursive(words: list[Word], deed: Deed) -> None:
+def check_recursive(words: list[Word], effects: Effects) -> None:
     """Changing a whole tree destroys what was there."""
     if any(re.fullmatch(r"-\w*R\w*|--recursive", word.text) for word in words):
-        deed.destructive = True
+        effects.destructive = True
 
 
-def check_move(words: list[Word], deed: Deed) -> None:
+def check_move(words: list[Word], effects: Effects) -> None:
     """Mv and cp: the last operand is written, or what goes into it; what is moved is gone where it was."""
     given = take_apart(MOVE.grammar, words, lenient=True)
     if given.has(ELSEWHERE):
-        deed.refuse(f"{deed.program} with such an option creates files under other names than it is given.")
+        effects.refuse(f"{effects.program} with this option creates files with other names than the given ones.")
     operands = list(given.operands)
     targets = [value for name, _, value in given.options if name in ("-t", "--target-directory") and value]
     target = targets[-1] if targets else operands.pop() if operands else None
     if target is None:
-        deed.refuse(f"{deed.program} needs more arguments.")
+        effects.refuse(f"{effects.program} needs more arguments.")
         return
     if target.glob:
-        deed.refuse(f"Which file {target.source} is, the last that it matches, is known only when it runs.")
-    sources = len(deed.reads)
+        effects.refuse(f"Which file {target.source} (its last match) is, is known only when it runs.")
+    sources = len(effects.reads)
     for word in operands:
-        deed.read(word)
-        if deed.program == "mv":
-            deed.delete(word)
-    deed.write(target)
-    _write_all(deed.reads[sources:], deed)
+        effects.read(word)
+        if effects.program == "mv":
+            effects.delete(word)
+    effects.write(target)
+    _write_all(effects.reads[sources:], effects)
 
 
-def _write_all(sources: list[str], deed: Deed) -> None:
-    """Note each file that comes to be: a folder brings all that lies in it."""
-    for target in list(deed.writes):
+def _write_all(sources: list[str], effects: Effects) -> None:
+    """Record each file that is created: a folder is copied with everything in it."""
+    for target in list(effects.writes):
         for source in sources:
             # `sub/.` and `sub/` put what lies in them into the target itself, or beside it.
             name = os.path.basename(source.rstrip("/"))
             places = [target] if name in (".", "..") else [target, os.path.join(target, name)]
             inside = _names_below(source)
             if inside is None:
-                deed.refuse(f"{source} contains too many files to check.")
+                effects.refuse(f"{source} contains too many files to check.")
             elif os.path.isdir(target) or inside:
-                deed.writes += [os.path.join(place, each) for place in places for each in ("", *inside)]
+                effects.writes += [os.path.join(place, each) for place in places for each in ("", *inside)]
 
 
 def _names_below(folder: str) -> list[str] | None:
@@ -85,28 +85,28 @@ def _names_below(folder: str) -> list[str] | None:
     return found
 
 
-def check_dd(words: list[Word], deed: Deed) -> None:
+def check_dd(words: list[Word], effects: Effects) -> None:
     """Dd writes where `of=` says."""
-    deed.destructive = True
-    deed.refuse("dd copies bytes over whatever is there.")
+    effects.destructive = True
+    effects.refuse("dd overwrites its target.")
     for word in words:
         name, _, value = word.text.partition("=")
         if name in ("if", "of"):
             touched = Word(value, word.source, word.literal, word.glob)
-            deed.read(touched) if name == "if" else deed.write(touched)
+            effects.read(touched) if name == "if" else effects.write(touched)
 
 
-def check_tar(words: list[Word], deed: Deed) -> None:
+def check_tar(words: list[Word], effects: Effects) -> None:
     """Tar that lists an archive. The first word may be letters without a dash, whose values then follow in order."""
     first = words[0] if words else Word("")
     if not first.text.startswith("-"):
         if not re.fullmatch(r"(?=.)[tvzjJaO]*f?[tvzjJaO]*", first.text):
-            deed.refuse("tar only reads when it lists an archive.")
+            effects.refuse("tar only reads when it lists an archive.")
         letters = first.text.replace("f", "") + ("f" if "f" in first.text else "")
         words = [Word(f"-{letters}", first.source), *words[1:]]
     if any(":" in word.text for word in words):
-        deed.refuse("tar may look for the archive on another machine.")
-    judge(TAR, words, deed)
+        effects.refuse("tar may open an archive on another machine.")
+    judge(TAR, words, effects)
 
 
 TAR = Program(
@@ -147,14 +147,14 @@ PROGRAMS = {
     "touch": Program(
         "-acmh -d: -r:read -t: --date= --no-create --reference=read --time= --no-dereference",
         "write*",
-        changes="touch makes or changes files.",
+        changes="touch creates or changes files.",
         glob=True,
     ),
     "mv cp": MOVE,
     "ln": Program(
         "-bdfiLnPrsTv -t:write --force --symbolic --relative --verbose --no-dereference --no-target-directory",
         "read? write?",
-        changes="ln makes a link.",
+        changes="ln creates a link.",
         asks=("ln -s a b",),
     ),
     "install": Program("-dDCpv -m: -o: -g: -t:write", "write*", changes="install writes files."),
@@ -170,16 +170,16 @@ PROGRAMS = {
         "text write*",
         check=check_recursive,
         glob=True,
-        changes="It changes who may use files.",
+        changes="It changes owners or permissions of files.",
     ),
     "dd": Program(check=check_dd, asks=("dd if=/dev/zero of=x",)),
     "mkfs mkswap fdisk parted wipefs mkfs.ext4 mkfs.xfs mkfs.vfat sfdisk sgdisk": Program(
-        check=lambda words, deed: deed.refuse(f"{deed.program} overwrites a disk."), destructive=True
+        check=lambda words, effects: effects.refuse(f"{effects.program} overwrites a disk."), destructive=True
     ),
     "tar bsdtar": Program(
         check=check_tar,
         reads=("tar tf a.tar", "tar -tzvf a.tgz"),
         asks=("tar xf a.tar", "tar tf *", "tar -tf h:a.tar", "tar If ./x a.tar -t"),
     ),
-    "mktemp": Program(check=lambda words, deed: deed.refuse("mktemp makes a file.")),
+    "mktemp": Program(check=lambda words, effects: effects.refuse("mktemp creates a file.")),
 }

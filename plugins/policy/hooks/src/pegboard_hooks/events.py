@@ -1,0 +1,139 @@
+"""Fire an event: choose the handlers, run them concurrently, read their answers, report what went wrong."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import anyio
+
+from pegboard import Context, Facts, Input, Tool
+from pegboard.hosting import maybe_await
+from pegboard_hooks.conditions import Condition
+from pegboard_hooks.handler_run import run
+from pegboard_hooks.handlers import Handler
+from pegboard_hooks.plan import Plan
+from pegboard_hooks.replies import Reply, read_reply
+
+log = logging.getLogger("pegboard.hooks")
+
+
+@dataclass(frozen=True, slots=True)
+class HookedCall:
+    """The call that an event is about, for the `if` of handlers."""
+
+    tool: Tool[Any, Any]
+    args: Input
+
+
+Answered = tuple[Handler, Reply]
+
+
+async def fire(
+    event: str, names: tuple[str, ...], about: Mapping[str, Any], ctx: Context, subject: HookedCall | None = None
+) -> list[Answered]:
+    """The answers of all handlers in the order of the settings, not of completion."""
+    plan = Plan.of(ctx.settings)
+    chosen = await _chosen(event, names, ctx, subject)
+    payload = {**common(event, plan, ctx), **about}
+    replies: list[Reply] = [Reply() for _ in chosen]
+
+    async def ask(place: int, handler: Handler) -> None:
+        try:
+            replies[place] = read_reply(event, await run(handler, payload, ctx), handler.on_error)
+        except Exception as error:  # A plugin that wraps processes failed, so this guard has not run.
+            log.exception("%s could not be started", handler)
+            replies[place] = Reply(unclear=f"It could not be started: {type(error).__name__}.")
+
+    async with anyio.create_task_group() as group:
+        for place, handler in enumerate(chosen):
+            if handler.status:
+                ctx.report(handler.status, hook=handler.name)
+            if fault := handler.fault or _cannot_run(ctx):
+                replies[place] = Reply(unclear=fault)
+            elif handler.is_async and _leave_running(handler, payload, ctx):
+                continue
+            else:
+                group.start_soon(ask, place, handler)
+    answered = list(zip(chosen, replies, strict=True))
+    for handler, reply in answered:
+        _tell(handler, reply, plan, ctx)
+    return [(handler, Reply() if handler.is_async else reply) for handler, reply in answered]
+
+
+def common(event: str, plan: Plan, ctx: Context) -> dict[str, Any]:
+    """What every handler reads on its standard input."""
+    talk = plan.conversation(ctx.session_id)
+    said: dict[str, Any] = {
+        "session_id": ctx.session_id,
+        "prompt_id": talk.prompt_id,
+        "transcript_path": str(talk.transcript or ""),
+        "cwd": str(ctx.cwd),
+        "permission_mode": ctx.mode,
+        "hook_event_name": event,
+    }
+    if ctx.agent.depth:
+        said |= {"agent_id": ctx.agent.id, "agent_type": ctx.agent.kind}
+    return said
+
+
+async def _chosen(event: str, names: tuple[str, ...], ctx: Context, subject: HookedCall | None) -> list[Handler]:
+    plan = Plan.of(ctx.settings)
+    done = plan.conversation(ctx.session_id).done
+    chosen = []
+    for handler in plan.matching(event, names):
+        if handler.once and handler.key in done:
+            continue
+        if handler.condition and subject and not await _holds(handler.condition, subject, ctx):
+            continue
+        if handler.once:
+            done.add(handler.key)
+        chosen.append(handler)
+    return chosen
+
+
+async def _holds(condition: Condition, subject: HookedCall, ctx: Context) -> bool:
+    try:
+        facts: Facts = await maybe_await(subject.tool.facts(subject.args, ctx))
+    except Exception:  # The tool cannot say what the call would do; in doubt, the hook runs.
+        return True
+    return condition.holds(subject.tool, subject.args, facts, ctx)
+
+
+def _cannot_run(ctx: Context) -> str:
+    return "" if ctx.services.processes else "This host has no process service, so no hook can run."
+
+
+def _leave_running(handler: Handler, payload: Mapping[str, Any], ctx: Context) -> bool:
+    """Run a handler in the background; False where nothing may outlive a call."""
+    background = ctx.services.background
+    if background is None or payload["hook_event_name"] == "SessionEnd":
+        return False
+
+    async def work() -> None:
+        reply = read_reply(handler.event, await run(handler, payload, ctx))
+        if reply.problem:
+            log.warning("%s failed: %s", handler, reply.problem)
+
+    background.start(f"hook: {handler.name}", work)
+    return True
+
+
+def _tell(handler: Handler, reply: Reply, plan: Plan, ctx: Context) -> None:
+    """Show the user a handler's message and what is wrong with it."""
+    if reply.message:
+        ctx.report(reply.message, hook=handler.name)
+    trouble = reply.problem or reply.unclear
+    if not trouble:
+        return
+
+    def report() -> None:
+        log.warning("%s: %s", handler, trouble)
+        ctx.report(f"{str(handler)[:1].upper()}{str(handler)[1:]}: {trouble}", hook=handler.name)
+
+    if handler.fault:
+        plan.report_once(handler, report)
+    else:
+        report()
