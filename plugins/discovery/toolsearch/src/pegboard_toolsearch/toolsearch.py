@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field
 
@@ -12,7 +12,7 @@ from pegboard import Change, Context, Input, Output, Text, Tool, hookimpl
 from pegboard_toolsearch.answers import ToolSearchOutput, remarks_on, worded
 
 if TYPE_CHECKING:
-    from pegboard import Entry, ToolCatalog
+    from pegboard import Entry, Pool, ToolCatalog
     from pegboard_toolsearch.finder import ToolFinder
     from pegboard_toolsearch.semantic import Meanings
 
@@ -109,6 +109,21 @@ class ToolIndexService:
         from pegboard_toolsearch.semantic import Meanings
 
         return Meanings()
+
+    def report(self, pool: Pool, query: str, limit: int) -> dict[str, Any]:
+        """A search for people, as plain data: each tool with its score and what each field contributes."""
+        from pegboard_toolsearch.explain import explain
+
+        finder = self.finder
+        found = finder.search(pool, query, limit)
+        rows: list[dict[str, Any]] = []
+        for place, entry in enumerate(found.entries):
+            score = found.scores[place] if place < len(found.scores) else None
+            row = {"name": entry.name, "server": entry.server, "score": score}
+            why = explain(finder, found, entry, score or 0.0)
+            opening = " ".join(finder.document(entry).opening.split())
+            rows.append({**row, "description": opening, "fields": why.fields, "words": why.words})
+        return {"query": query, "tools": rows, "remarks": remarks_on(found, pool, deferred_only=False)}
 
 
 @hookimpl
