@@ -293,7 +293,9 @@ class Tool(ABC, Generic[I, O]):
             if typing.get_origin(base) is Tool:
                 given, *made = typing.get_args(base)
                 if not isinstance(given, TypeVar):
-                    cls.input, cls.output = given, made[0] if made else str
+                    cls.output = made[0] if made else str
+                    if "input" not in cls.__dict__:
+                        cls.input = given
         if "name" not in cls.__dict__:
             cls.name = cls.__name__
         if "prompt" not in cls.__dict__:
