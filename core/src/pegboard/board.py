@@ -76,7 +76,7 @@ class Board:
         """What plugins bring with `register_services`, unless the application brought its own."""
         if self._services is not None:
             return self._services
-        offered: dict[str, Any] = {"tools": ToolCatalog(lambda: self.pool, lambda: self.hooks)}
+        offered: dict[str, Any] = {"tools": ToolCatalog(lambda: self.pool, lambda name: getattr(self.hooks, name, ()))}
         for register in reversed(self.hooks.register_services):
             offered |= register(self.settings, self.env)
         return Services.of(offered)

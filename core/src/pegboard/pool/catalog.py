@@ -10,7 +10,6 @@ from pegboard.pool.entries import edited_definition
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from pegboard.execution.hooks import BoundHooks, Implementation
     from pegboard.pool.entries import Edit, Entry, Pool
 
 
@@ -23,7 +22,7 @@ class ToolCatalog:
     def __init__(
         self,
         pool: Callable[[], Pool],
-        hooks: Callable[[], BoundHooks],
+        hooks: Callable[[str], Sequence[Callable[..., Any]]],
         profile: Callable[[], Profile] = Profile,
         edits: Sequence[Edit] = (),
     ) -> None:
@@ -37,9 +36,9 @@ class ToolCatalog:
 
     def definitions(self, entries: Sequence[Entry]) -> list[dict[str, Any]]:
         """What a request would list for these tools, after every `edit_definition`."""
-        edits, profile = (*self._hooks().edit_definition, *self._edits), self._profile()
+        edits, profile = (*self._hooks("edit_definition"), *self._edits), self._profile()
         return [edited_definition(entry, edits, profile) for entry in entries]
 
-    def hooks(self, name: str) -> tuple[Implementation, ...]:
+    def hooks(self, name: str) -> Sequence[Callable[..., Any]]:
         """Who implements a hook that your distribution specifies, in order."""
-        return tuple(function for _, function in self._hooks().named(name)) if name in self._hooks().names() else ()
+        return self._hooks(name)

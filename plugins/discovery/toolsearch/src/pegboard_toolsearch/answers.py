@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from pydantic import BaseModel
+from pydantic import BaseModel, ConfigDict
 
 from pegboard import Pool
 from pegboard.wording import counted, listed
@@ -16,6 +16,8 @@ MOST_SERVERS = 30
 
 
 class ToolSearchOutput(BaseModel):
+    model_config = ConfigDict(defer_build=True)
+
     fetched: list[str] = []
     """The tools that the model can see from now on, best first."""
     definitions: list[dict[str, Any]] = []

@@ -10,8 +10,8 @@ from pegboard import Entry, Pool
 from pegboard_toolsearch.documents import Document, document_of
 from pegboard_toolsearch.forms import matching, required_words, selected
 from pegboard_toolsearch.index import ToolIndex
-from pegboard_toolsearch.ranking import Match, Ranked, rank
-from pegboard_toolsearch.spelling import Spelling
+from pegboard_toolsearch.rank import Match, Ranked, rank
+from pegboard_toolsearch.typos import Spelling
 
 REMEMBERED_POOLS = 8
 SLACK = 1_000

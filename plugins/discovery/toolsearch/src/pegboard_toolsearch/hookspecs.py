@@ -20,8 +20,8 @@ class ToolSearchHooks:
         """Turn texts into vectors, so that tools are also ranked by what they mean.
 
         Called when a search in plain words has found tools: with the query, and with the tools that have no vector
-        yet. The first answer that is not None counts. An exception is noted, and the order of the words stays. May
-        await.
+        yet. The first answer that is not None counts. An exception is noted, and the order by words stays.
+        May await.
 
         :param texts: the texts; the answer has one vector for each, all of the same length.
 

@@ -23,6 +23,10 @@ COMMON = 0.2
 """A synonym that more than this share of all tools contain says nothing."""
 
 
+MOST_DETAILS, MOST_ARGUMENT = 700, 120
+"""How many characters of a description and of an argument's description are read: what matters comes first."""
+
+
 class Field(NamedTuple):
     """One field of a tool: what a word in it counts, its usual length in words, and how much a longer one costs."""
 
@@ -130,9 +134,13 @@ class ToolIndex:
             server,
             stems.of_text(document.hint),
             stems.of_text(opening),
-            stems.of_text(document.description[len(opening) :]),
+            stems.of_text(document.description[len(opening) : MOST_DETAILS]),
             [term for name in document.arguments for term in stems.of_argument(name, is_name=True)],
-            [term for text in document.arguments.values() for term in stems.of_argument(text, is_name=False)],
+            [
+                term
+                for text in document.arguments.values()
+                for term in stems.of_argument(text[:MOST_ARGUMENT], is_name=False)
+            ],
         )
 
     def __contains__(self, term: object) -> bool:

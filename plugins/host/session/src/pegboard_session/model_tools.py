@@ -11,7 +11,7 @@ from pegboard_session.model_profile import ModelProfile
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from pegboard.hosting import BoundHooks
+    from pegboard.hosting import Implementation
     from pegboard_session.boards import ToolBoard
 
 LAYER = "model"
@@ -43,7 +43,9 @@ class ModelTools:
         entry = self.pool(profile).get(name)
         return entry is not None and entry.deferred
 
-    def catalog(self, hooks: Callable[[], BoundHooks], profile: Callable[[], ModelProfile]) -> ToolCatalog:
+    def catalog(
+        self, hooks: Callable[[str], Sequence[Implementation]], profile: Callable[[], ModelProfile]
+    ) -> ToolCatalog:
         """The same tools for tools that look for tools."""
         return ToolCatalog(lambda: self.pool(profile()), hooks, profile, (_reword,))
 

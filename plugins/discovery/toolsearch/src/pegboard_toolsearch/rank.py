@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from pegboard_toolsearch.index import ToolIndex
-from pegboard_toolsearch.spelling import Spelling
+from pegboard_toolsearch.typos import Spelling
 from pegboard_toolsearch.words import STOP_WORDS, TEXT, VAGUE_WORDS, split_name, stem
 
 CLAUSE_END = re.compile(
