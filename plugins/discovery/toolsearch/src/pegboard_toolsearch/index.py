@@ -128,6 +128,7 @@ class ToolIndex:
         """The terms of each field. The name is without the words of its server: `read_file` of mcp__fs__read_file."""
         stems, opening = self.stems, document.opening
         server, whole = stems.of_name(document.server), stems.of_name(document.name)
+        texts = [text[:MOST_ARGUMENT] for text in document.arguments.values()]
         bare = [term for term in whole if term not in server and term != "mcp"]
         return (
             bare or whole,
@@ -136,11 +137,7 @@ class ToolIndex:
             stems.of_text(opening),
             stems.of_text(document.description[len(opening) : MOST_DETAILS]),
             [term for name in document.arguments for term in stems.of_argument(name, is_name=True)],
-            [
-                term
-                for text in document.arguments.values()
-                for term in stems.of_argument(text[:MOST_ARGUMENT], is_name=False)
-            ],
+            [term for text in texts for term in stems.of_argument(text, is_name=False)],
         )
 
     def __contains__(self, term: object) -> bool:
