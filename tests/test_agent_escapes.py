@@ -220,7 +220,7 @@ async def test_without_anybody_to_ask_an_agent_in_the_background_is_denied_with_
             await session.ctx.background.wait(task.id)
     [denied] = [data for data in watching.of("call_finished") if "agent" in data]
     assert denied["decision"] == "deny"
-    assert "Nobody was there to approve it." in denied["said"]
+    assert "There was no one to approve it." in denied["said"]
     assert not (tmp_path / "ran").exists()
 
 

@@ -287,7 +287,7 @@ def test_the_file_can_ask_a_model(running: Bundle) -> None:
 
 REFUSED = {
     "a misspelt family": (["--families", "fils"], "There is no family 'fils'. Did you mean 'files'?"),
-    "a family without tools": (["--families", "policy"], "The family policy holds no tools."),
+    "a family without tools": (["--families", "policy"], "The family policy has no tools."),
     "a family that does not exist": (["--families", "mcp"], "There is no family 'mcp'."),
     "a distribution that is not installed": (
         ["--families", "files", "--with", "acme-nothing"],
@@ -297,7 +297,7 @@ REFUSED = {
         ["--families", "files", "--without", "Wrte"],
         "--without Wrte: no family, plugin, distribution or tool.",
     ),
-    "everything left out": (["--families", "search", "--without", "search"], "Nothing is left to build"),
+    "everything left out": (["--families", "search", "--without", "search"], "There is nothing to build"),
 }
 
 
@@ -311,7 +311,7 @@ def test_a_choice_that_means_nothing_is_refused(case: str, tmp_path: Path) -> No
 
 def test_no_family_at_all_is_refused(tmp_path: Path) -> None:
     done = build(tmp_path / "out.pyz", "--families", ",")
-    assert (done.returncode, "Nothing is left to build" in done.stderr) == (2, True)
+    assert (done.returncode, "There is nothing to build" in done.stderr) == (2, True)
 
 
 UNWRITABLE = {

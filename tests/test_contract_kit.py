@@ -27,23 +27,23 @@ pytest_plugins = ["pytester"]
 
 WRONG = {
     "prompt": (wrong_tools.NoPrompt, "The prompt is 'Do it.'."),
-    "schema": (wrong_tools.LyingSchema(), "inputs made from the schema is taken"),
+    "schema": (wrong_tools.LyingSchema(), "inputs generated from the schema is accepted"),
     "stable-definition": (wrong_tools.Unstable(), "The definition differs between processes."),
-    "unknown-key": (wrong_tools.IgnoresKeys, "An unknown key is ignored silently."),
-    "wrong-type": (wrong_tools.TakesAnything, "is taken, although the schema says"),
-    "null": (wrong_tools.TakesNull, "The schema requires who, but null is taken."),
+    "unknown-key": (wrong_tools.IgnoresKeys, "An unknown key is silently ignored."),
+    "wrong-type": (wrong_tools.TakesAnything, "is accepted, although the schema says"),
+    "null": (wrong_tools.TakesNull, "The schema requires who, but null is accepted."),
     "secrets": (wrong_tools.ShowsSecrets, "repr(args) shows password."),
     "facts": (wrong_tools.CrashingFacts, "facts fails for"),
-    "answers": (wrong_tools.Crashes, "ends in a bug"),
+    "answers": (wrong_tools.Crashes, "failed because of a bug"),
     "output": (wrong_tools.WrongOutput(), "The tool returned dict where WrongOutput promises Pair."),
     "size": (wrong_tools.Endless, "gives 1000000 characters. That is more than 200000"),
     "input-kept": (wrong_tools.ChangesInput, "The call changes its own arguments"),
     "read-only": (wrong_tools.SecretlyWrites, "is declared read-only, but it changed left-behind.txt."),
     "declared-writes": (wrong_tools.WritesElsewhere, "changed other.txt, which is not among the writes"),
-    "event-loop": (wrong_tools.BlocksTheLoop, "holds the event loop for"),
+    "event-loop": (wrong_tools.BlocksTheLoop, "blocks the event loop for"),
     "cancellation": (wrong_tools.IgnoresCancellation, "after it was cancelled."),
     "timeout": (wrong_tools.CleansUpForever, "under a limit of 0.3 s."),
-    "concurrency": (wrong_tools.SharesState, "beside others"),
+    "concurrency": (wrong_tools.SharesState, "next to other calls"),
 }
 
 
@@ -116,7 +116,7 @@ def test_a_secret_of_the_environment_that_a_tool_keeps_is_found(monkeypatch: pyt
 def test_a_tool_that_reaches_outside_is_not_run_with_invented_input() -> None:
     broken = broken_promises(wrong_tools.OpenWorld)
     assert {one.promise for one in broken} >= {"answers", "read-only", "cancellation"}
-    assert all("was not run: its facts say that it reaches outside" in one.reason for one in broken)
+    assert all("was not run: its facts say that it is open-world" in one.reason for one in broken)
 
 
 def test_examples_let_a_tool_that_reaches_outside_be_run() -> None:
@@ -331,7 +331,7 @@ def test_bytes_and_pictures_are_recorded_and_replayed(pytester: pytest.Pytester,
 
 
 def test_a_class_instead_of_a_tool_is_refused_with_what_to_write() -> None:
-    with pytest.raises(TypeError, match=r"about a tool, not about <class .*HoldsSecret'>. Pass an instance: HoldsSec"):
+    with pytest.raises(TypeError, match=r"applies to a tool, not to <class .*HoldsSecret'>. Pass an instance: "):
         assert_contract(wrong_tools.HoldsSecret)  # type: ignore[arg-type]
 
 

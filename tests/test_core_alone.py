@@ -99,7 +99,7 @@ def test_a_tool_that_only_reads_runs_in_the_working_directory(alone: Alone) -> N
 def test_outside_it_asks_and_with_nobody_to_ask_is_denied(alone: Alone, file: str) -> None:
     found = alone.call("ReadNote", file)
     assert (found["code"], found["word"]) == ("permission_denied", "deny")
-    assert "outside the working directories. Nobody was there to approve it." in found["text"]
+    assert "outside the working directories. There was no one to approve it." in found["text"]
     assert alone.call("ReadNote", file, answers=True)["text"] == "outside"
 
 

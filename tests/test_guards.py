@@ -21,6 +21,23 @@ ASKED: dict[str, tuple[dict[str, Any], str]] = {
         "sandbox.filesystem.denyRead needs pegboard-sandbox, which is not installed.",
     ),
 }
+RULES: dict[str, tuple[dict[str, Any], str]] = {
+    "rules that deny": (
+        {"permissions": {"deny": ["Read(secret*)"]}},
+        "permissions.deny needs pegboard-rules, which is not installed.",
+    ),
+    "rules that ask": (
+        {"permissions": {"ask": ["Read"]}},
+        "permissions.ask needs pegboard-rules, which is not installed.",
+    ),
+    "a mode switched off": (
+        {"permissions": {"disableBypassPermissionsMode": "disable"}},
+        "permissions.disableBypassPermissionsMode needs pegboard-rules, which is not installed.",
+    ),
+    "an audit log": ({"audit": True}, "audit needs pegboard-rules, which is not installed."),
+}
+"""What the rules plugin promises. It is among the usual distributions of an environment."""
+
 ACTS = (
     ("call", "Read", "file_path=script.jsonl"),
     ("run", "--replay", "{script}", "hello"),
@@ -90,19 +107,22 @@ def test_managed_settings_stop_an_application_too(environment: Environment, case
     assert reason in said
 
 
-def with_managed(environment: Environment, values: dict[str, Any], *words: str) -> subprocess.CompletedProcess[str]:
-    """Run the command where /etc/pegboard is a folder of ours."""
+def managing(folder: Path, values: dict[str, Any]) -> list[str]:
+    """What to put before a command so that /etc/pegboard is a folder of ours for it."""
     if subprocess.run(["unshare", "-rm", "true"], check=False, capture_output=True).returncode:
         pytest.skip("this machine does not let a process have mounts of its own")
-    (environment.folder / "managed.json").write_text(json.dumps(values))
+    (folder / "managed.json").write_text(json.dumps(values))
     lines = [
         "mount -t tmpfs none /etc",
         "mkdir /etc/pegboard",
-        f"cp {environment.folder}/managed.json /etc/pegboard/settings.json",
+        f"cp {folder}/managed.json /etc/pegboard/settings.json",
         'exec "$@"',
     ]
-    command = ["unshare", "-rm", "sh", "-ec", "\n".join(lines), "sh", str(environment.bin / "pegboard"), *words]
-    return environment.start(*command)
+    return ["unshare", "-rm", "sh", "-ec", "\n".join(lines), "sh"]
+
+
+def with_managed(environment: Environment, values: dict[str, Any], *words: str) -> subprocess.CompletedProcess[str]:
+    return environment.start(*managing(environment.folder, values), str(environment.bin / "pegboard"), *words)
 
 
 @pytest.mark.parametrize("case", ASKED)
@@ -111,6 +131,22 @@ def test_managed_settings_stop_the_command_line(environment: Environment, case: 
     done = with_managed(environment, values, "call", "Read", f"file_path={script(environment.work)}")
     assert (done.returncode, done.stdout) == (2, "")
     assert f"/etc/pegboard/settings.json: {reason}" in done.stderr
+
+
+def test_rules_without_their_plugin_stop_what_acts(environment: Environment) -> None:
+    environment.uninstall("pegboard-rules")
+    read = ("call", "Read", f"file_path={script(environment.work)}")
+    assert environment.pegboard(*read).returncode == 0
+    for values, reason in RULES.values():
+        managed = with_managed(environment, values, *read)
+        assert (managed.returncode, managed.stdout) == (2, "")
+        said = f"/etc/pegboard/settings.json: {reason} Run pip install pegboard-rules"
+        assert said in managed.stderr
+        environment.settings(**values)
+        assert (environment.pegboard(*read).returncode, environment.pegboard("doctor").returncode) == (2, 1)
+    for words in ACTS:
+        command = [word.format(script=script(environment.work)) for word in words]
+        assert environment.pegboard(*command).returncode == 2, words
 
 
 @pytest.mark.parametrize(
@@ -191,9 +227,9 @@ def guarded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return built(folder / "pegboard.pyz", "--families", "files", "--settings", str(folder / "baked.json"))
 
 
-@pytest.mark.parametrize("case", ["sandbox", "hooks"])
+@pytest.mark.parametrize("case", ["sandbox", "hooks", *RULES])
 def test_a_guard_that_a_bundle_lacks_stops_what_acts(unguarded: Path, tmp_path: Path, case: str) -> None:
-    values, reason = ASKED[case]
+    values, reason = (ASKED | RULES)[case]
     bundle = Bundle([str(unguarded)], tmp_path)
     (bundle.work / "a.txt").write_text("alpha\n")
     assert bundle.start("call", "Read", "file_path=a.txt").returncode == 0
@@ -203,6 +239,11 @@ def test_a_guard_that_a_bundle_lacks_stops_what_acts(unguarded: Path, tmp_path: 
         done = bundle.start(*words)
         assert (done.returncode, reason in done.stderr) == (2, True), done.stderr
     assert reason in bundle.start("doctor").stdout
+    (bundle.home / ".pegboard/settings.json").unlink()
+    managed = Bundle([*managing(tmp_path, values), str(unguarded)], tmp_path)
+    done = managed.start("call", "Read", "file_path=a.txt")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert f"/etc/pegboard/settings.json: {reason} Run pip install " in done.stderr
 
 
 def test_what_is_baked_in_is_kept(guarded: Path, tmp_path: Path) -> None:
@@ -218,10 +259,11 @@ def test_what_is_baked_in_is_kept(guarded: Path, tmp_path: Path) -> None:
     [
         ({"sandbox": {"enabled": True}}, "sandbox.enabled in the settings needs pegboard-sandbox, which is left out."),
         ({"hooks": {"Stop": [{}]}}, "hooks in the settings needs pegboard-hooks, which is left out."),
+        ({"permissions": {"deny": ["Read"]}}, "permissions.deny in the settings needs pegboard-rules, which is left"),
         ({"disable": ["shel"]}, "Did you mean 'shell'?"),
         ({"sandbox": {"enabled": "yes"}}, "needs pegboard-sandbox"),
         ({"strict": "yes"}, "strict must be true or false"),
-        ({"only": ["files"]}, "Say --families instead"),
+        ({"only": ["files"]}, "Use --families instead"),
         ({"nothing": 1}, "There is no setting 'nothing'."),
     ],
 )
@@ -229,7 +271,7 @@ def test_a_bundle_that_could_not_keep_its_settings_is_not_built(
     tmp_path: Path, values: dict[str, Any], reason: str
 ) -> None:
     (tmp_path / "baked.json").write_text(json.dumps(values))
-    without = "policy.sandbox,pegboard-hooks"
+    without = "policy.sandbox,pegboard-hooks,policy.rules"
     words = ["--families", "files", "--without", without, "--settings", str(tmp_path / "baked.json")]
     done = build(tmp_path / "out.pyz", *words)
     assert (done.returncode, reason in done.stderr) == (2, True), done.stderr

@@ -74,6 +74,40 @@ async def test_time_limits_hold_for_a_single_call(key: str) -> None:
     assert "0.05 s" in result.text
 
 
+async def test_a_call_that_was_stopped_stops_none_after_it() -> None:
+    """One worker runs them all: what ended one call must not reach the next."""
+    board = a_board(
+        acting("Slow", forever), acting("Fast", lambda _: "done"), timeouts={"Slow": 0.05}, maxToolConcurrency=1
+    )
+    with anyio.fail_after(10):
+        results = await board.run(calls("Slow", "Fast", "Slow", "Slow", "Fast", "Fast"), HERE)
+    assert [result.code or result.text for result in results] == [
+        "timeout",
+        "done",
+        "timeout",
+        "timeout",
+        "done",
+        "done",
+    ]
+
+
+async def test_a_call_that_ignores_its_end_stops_none_after_it() -> None:
+    async def stubborn(ctx: Context) -> str:
+        with anyio.CancelScope(shield=True):
+            await anyio.sleep(0.2)
+        return "late"
+
+    board = a_board(
+        acting("Stubborn", stubborn),
+        acting("Fast", lambda _: "done"),
+        timeouts={"Stubborn": 0.05},
+        maxToolConcurrency=1,
+    )
+    with anyio.fail_after(10):
+        results = await board.run(calls("Stubborn", "Fast", "Fast"), HERE)
+    assert [result.text for result in results][1:] == ["done", "done"]
+
+
 async def test_the_time_of_a_person_is_not_the_time_of_the_call_that_asks() -> None:
     watching = Watching()
     board = a_board(acting("Inner", lambda _: "done"), plugins=(Slow(0.3), watching), timeouts={"*": 0.1})

@@ -78,8 +78,9 @@ def plugin_sources():
 
 
 LIBRARIES = {
-    *("pegboard_confine", "pegboard_files", "pegboard_hosts", "pegboard_ignore", "pegboard_media"),
-    *("pegboard_processes", "pegboard_rules", "pegboard_session", "pegboard_testing", "pegboard_trust"),
+    *("pegboard_confine", "pegboard_files", "pegboard_hosts", "pegboard_http"),
+    *("pegboard_ignore", "pegboard_media", "pegboard_processes", "pegboard_rules", "pegboard_session"),
+    *("pegboard_testing", "pegboard_trust"),
 }
 
 

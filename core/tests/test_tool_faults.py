@@ -1,8 +1,11 @@
 """What a tool may do wrong, and what the model reads of it."""
 
+import subprocess
+import sys
+
 import pytest
 
-from pegboard import Board, Call, Context, Image, Input, ToolError, hookimpl, tool
+from pegboard import Board, Call, Context, Image, Input, Output, ToolError, hookimpl, tool
 from pegboard.content import checked
 from pegboard.settings.layers import Settings
 
@@ -96,3 +99,65 @@ async def test_two_hundred_megabytes_are_saved_and_previewed(make, tmp_path):
     [file] = list((tmp_path / ".local/state/pegboard/results").rglob("Flood*.txt"))
     assert file.stat().st_size == 200_000_000
     assert str(file) in result.text
+
+
+GREEDY = '''
+import resource, sys
+from pegboard import Board, Input, Context, tool
+
+class GreedyInput(Input):
+    """Nothing."""
+
+def take():
+    held = []
+    while True:
+        held.append(bytearray(16 * 1024 * 1024))
+
+@tool(read_only=True, open_world=False)
+def Blocking(args: GreedyInput, ctx: Context) -> str:
+    """Take all memory in a thread."""
+    take()
+    return ""
+
+@tool(read_only=True, open_world=False)
+async def Awaiting(args: GreedyInput, ctx: Context) -> str:
+    """Take all memory in the event loop."""
+    take()
+    return ""
+
+@tool(read_only=True, open_world=False)
+def After(args: GreedyInput, ctx: Context) -> str:
+    """Work in what is left."""
+    return "still here"
+
+board = Board.load(tools=[Blocking, Awaiting, After])
+board.call_sync("After")  # Everything is imported before the limit holds.
+with open("/proc/self/statm") as statm:
+    used = int(statm.read().split()[0]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_AS, (used + 256 * 1024 * 1024,) * 2)
+for name in ("Blocking", "Awaiting", "Blocking", "After"):
+    result = board.call_sync(name)
+    print(result.code or "ok", result.text)
+'''
+
+
+def test_a_tool_that_takes_all_memory_fails_alone_and_the_process_ends():
+    done = subprocess.run([sys.executable, "-c", GREEDY], capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    lines = done.stdout.splitlines()
+    assert lines[-1] == "ok still here"
+    assert [line.partition(" ran out of memory.")[0] for line in lines[:-1]] == [
+        "failed Blocking",
+        "failed Awaiting",
+        "failed Blocking",
+    ]
+
+
+async def test_notes_of_a_tool_are_for_programs_and_not_for_the_model(make):
+    @tool(read_only=True, open_world=False)
+    def Notes(args: TextInput, ctx: Context) -> Output[str]:
+        """Note something."""
+        return Output("value", notes=["it rained"])
+
+    result = await make(Notes).dispatch(Call("1", "Notes", '{"text": null}'))
+    assert (result.text, result.notes) == ("value", ("it rained",))

@@ -24,9 +24,9 @@ def problems():
     elif KIND == "tool" and TOOL in reserved():
         yield f"{TOOL} is the name of one of Pegboard's own tools. Choose another name."
     if not is_importable(FILE):
-        yield f"{FILE!r} is no name for a file of Python code. Choose another name for the {KIND}."
+        yield f"{FILE!r} is not a valid module name. Choose another name for the {KIND}."
     if not re.fullmatch(r"[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?", DISTRIBUTION):
-        yield f"{DISTRIBUTION!r} is no name for a distribution. Use letters, digits, - and ., such as acme-word-count."
+        yield f"{DISTRIBUTION!r} is not a valid distribution name. Use letters, digits, - and ., such as acme-word-count."
     elif re.match(r"pegboard([._-]|$)", DISTRIBUTION.lower()):
         yield f"{DISTRIBUTION} looks like one of Pegboard's own. Start it with your own name, such as acme-word-count."
     elif not is_importable(MODULE) or MODULE in sys.stdlib_module_names:
@@ -34,9 +34,9 @@ def problems():
     if KIND in FAMILIES and FAMILY != FAMILIES[KIND]:
         yield f"A {KIND} belongs to the family {FAMILIES[KIND]}, not to {FAMILY}. Leave out --family."
     elif KIND == "tool" and FAMILY in WITHOUT_TOOLS:
-        yield f"The family {FAMILY} holds no tools. Choose another, such as text."
+        yield f"The family {FAMILY} has no tools. Choose another, such as text."
     elif not re.fullmatch(r"[a-z][a-z0-9_-]*", FAMILY):
-        yield f"{FAMILY!r} is no name for a family. Use small letters, digits, - and _, such as text."
+        yield f"{FAMILY!r} is not a valid family name. Use lower-case letters, digits, - and _, such as text."
     if len(DESCRIPTION) < 15 or DESCRIPTION != GIVEN or "\n" in DESCRIPTION:
         yield "The description is what the model reads. Write a whole sentence in one line, without quotes and backslashes."
 

@@ -30,6 +30,8 @@ This is what plugins are written against. Four modules beside it are public too:
 Names load on first use, so that `import pegboard` costs next to nothing.
 """
 
+# Imports happen inside functions: a name is loaded when first used; importing the package loads nothing heavy.
+
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:  # Packed: one name in each line is three pages.

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from pegboard.records import PluginRecord
 
 LARGE = 1_000_000
-"""Text beyond this many characters is saved in a thread, so that nobody waits for the disk."""
+"""Text beyond this many characters is saved in a thread, so that the event loop does not wait for the disk."""
 
 
 class Board:
@@ -259,7 +259,7 @@ class Board:
 
     def _disabled_itself(self, entry: Entry) -> str | None:
         try:
-            with redirect_stdout(sys.stderr):  # Standard output may be somebody's JSON.
+            with redirect_stdout(sys.stderr):  # Standard output may carry JSON for another program.
                 enabled = self._tool(entry).is_enabled()
         except (Exception, SystemExit) as error:
             return f"{entry.name} cannot say whether it is enabled: {type(error).__name__}: {error}"

@@ -147,7 +147,7 @@ class Context:
     approved_paths: Mapping[str, bool] | None = field(default=None, repr=False)
     """The real paths that the decision on this call was about, and whether each may be changed."""
     decision: Decision | None = field(default=None, repr=False)
-    """Why this call runs: a tool may hold itself to what it was allowed for. None where nobody judged the call."""
+    """Why this call runs: a tool may limit itself to what it was allowed for. None where the call was not judged."""
     call_id: str = ""
     """The id of the call that this context was made for; empty outside of a call."""
 

@@ -49,7 +49,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What a call would do. The defaults are those of a tool nobody has thought about: it may do anything."""
+    """What a call would do. The defaults are those of a tool that declares nothing: it may do anything."""
 
     read_only: bool = False
     concurrency_safe: bool = False
@@ -113,7 +113,7 @@ def resolve_paths(facts: Facts, ctx: Context) -> tuple[Facts, dict[str, bool]]:
 
 
 def with_paths(facts: Facts, ctx: Context) -> Facts:
-    """The facts with their paths resolved, where nobody has done that yet."""
+    """The facts with their paths resolved, if they are not resolved yet."""
     return facts if facts.paths else resolve_paths(facts, ctx)[0]
 
 
@@ -176,7 +176,7 @@ class Tool(ABC, Generic[I, O]):
     platforms: tuple[str, ...] = ()
     """Values of `sys.platform` on which the tool works; empty means all."""
     rule_subject: RuleSubject = ""
-    """What stands in the parentheses of a permission rule for this tool: a `command`, a `path`, a `host` (written
+    """What the parentheses of a permission rule for this tool contain: a `command`, a `path`, a `host` (written
     `domain:example.com`), a `name`, or a `parameter` and its value only. Unsaid, every reading that fits counts."""
     rule_parameter: str = ""
     """The input that holds the subject, such as `command`; unsaid, the first text of the input."""
@@ -190,7 +190,7 @@ class Tool(ABC, Generic[I, O]):
         """Do it. A `def` runs in a worker thread, an `async def` is awaited."""
 
     def facts(self, args: I, ctx: Context, /) -> Facts | Awaitable[Facts]:
-        """What this call would do; asked once a call, before permission. Paths in the input count as touched."""
+        """What this call would do; asked once per call, before permission. Paths in the input count as touched."""
         if not (named := paths_of(args)):
             return self._constant_facts
         paths = tuple(ctx.resolve(path) for _, path in named)

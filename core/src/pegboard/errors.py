@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 CODES = {
     "invalid_input": "Correct the arguments and call again.",
     "not_found": "Look for the right name or path first.",
-    "permission_denied": "Go on without it, or ask the user.",
+    "permission_denied": "Continue without it, or ask the user.",
     "stale": "Read the file again before changing it.",
     "ambiguous": "Give more context so that there is only one match.",
     "no_match": "Check the text you are looking for; it must match exactly.",

@@ -58,7 +58,7 @@ class Mode:
     lifts_asks: bool = False
     """Whether an ask of a tool or plugin is not put to a person, unless only a person may answer it."""
     classifies: bool = False
-    """Whether `classify_call` hooks are asked about a call that nobody has an opinion on."""
+    """Whether `classify_call` hooks are asked about a call on which there is no opinion."""
     asks: bool = True
     """False for a mode that puts no question: what would ask is denied."""
     switch: str = ""
@@ -116,7 +116,7 @@ class Answer:
 
 @dataclass(frozen=True)
 class Question:
-    """A call that somebody has to approve, as it will run."""
+    """A call that needs approval, as it will run."""
 
     call: Call
     decision: Decision
@@ -135,7 +135,7 @@ class Question:
 
     @cached_property
     def preview(self) -> str | None:
-        """What the call would change, such as a diff. Made when it is first looked at, as with nobody there none is."""
+        """What the call would change, such as a diff. Computed when first read: without a person it never is."""
         return self.make_preview()
 
     @cached_property

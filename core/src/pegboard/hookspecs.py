@@ -220,7 +220,7 @@ class Hooks:
         """
 
     async def classify_call(self, tool: AnyTool, args: Input, ctx: Context) -> Decision | None:
-        """Judge a call that nobody else has an opinion on.
+        """Judge a call on which there is no other opinion.
 
         Called only in the mode `auto`, as the last and most expensive step. The strictest answer counts; None,
         an exception or a timeout mean ask. May await.
@@ -260,7 +260,7 @@ class Hooks:
     async def ask_user(self, question: Question, call: Call, ctx: Context) -> Decision | Answer | None:
         """Put a question to a person.
 
-        Called when the decision is ask. The first answer counts; None passes the question on; when nobody answers,
+        Called when the decision is ask. The first answer counts; None passes the question on; if there is no answer,
         the call is denied. An `Answer` with another input is validated and judged again; if that asks, the hooks after
         this one are asked. May await.
 
@@ -429,7 +429,7 @@ class Hooks:
     def observe(self, event: Event) -> None:
         """Learn what happens: calls started and finished, decisions, changed tools, progress.
 
-        Called always. Everyone is told, each on its own: an exception in one is noted and hurts nobody. May not await.
+        Called always, on all implementations; an exception in one is logged and affects no other. May not await.
 
         :param event: its `kind` says what happened.
 

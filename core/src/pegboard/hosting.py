@@ -5,6 +5,8 @@ together for its conversation. A plugin that only brings tools or hooks needs `p
 Names load on first use: whoever lists tools must not pay for what runs them.
 """
 
+# Imports happen inside functions: a name is loaded when first used; importing the package loads nothing heavy.
+
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:  # Packed: one name in each line is three pages.

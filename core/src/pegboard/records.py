@@ -61,7 +61,7 @@ class ScanRecord(TypedDict):
 
 
 class PluginRecord(ToolOwner):
-    """An installed plugin; `scan` is None until somebody wanted it."""
+    """An installed plugin; `scan` is None until it is needed."""
 
     id: str
     value: str

@@ -11,9 +11,10 @@ if TYPE_CHECKING:
 DISTRIBUTIONS: frozenset[str] = frozenset([
     "pegboard-agent", "pegboard-anthropic", "pegboard-authors", "pegboard-bash", "pegboard-classifier", "pegboard-cli",
     "pegboard-confine", "pegboard-core", "pegboard-edit", "pegboard-files", "pegboard-glob", "pegboard-grep",
-    "pegboard-hooks", "pegboard-hosts", "pegboard-ignore", "pegboard-media", "pegboard-processes", "pegboard-read",
-    "pegboard-rules", "pegboard-sandbox", "pegboard-session", "pegboard-tasks", "pegboard-testing",
-    "pegboard-toolsearch", "pegboard-trust", "pegboard-webfetch", "pegboard-write",
+    "pegboard-hooks", "pegboard-hosts", "pegboard-http", "pegboard-ignore", "pegboard-media", "pegboard-memory",
+    "pegboard-patch", "pegboard-processes", "pegboard-prompt", "pegboard-read", "pegboard-rules", "pegboard-sandbox",
+    "pegboard-session", "pegboard-tasks", "pegboard-testing", "pegboard-toolsearch", "pegboard-trust",
+    "pegboard-webfetch", "pegboard-write",
 ])
 """Every distribution of the workspace."""
 
@@ -21,23 +22,24 @@ PLUGINS: frozenset[tuple[str, str]] = frozenset([
     ("pegboard-agent", "agents.agent"), ("pegboard-anthropic", "providers.anthropic"), ("pegboard-bash", "shell.bash"),
     ("pegboard-classifier", "policy.classifier"), ("pegboard-edit", "files.edit"), ("pegboard-files", "support.files"),
     ("pegboard-glob", "search.glob"), ("pegboard-grep", "search.grep"), ("pegboard-hooks", "policy.hooks"),
-    ("pegboard-processes", "support.processes"), ("pegboard-read", "files.read"), ("pegboard-rules", "policy.rules"),
+    ("pegboard-memory", "host.memory"), ("pegboard-patch", "files.patch"), ("pegboard-processes", "support.processes"),
+    ("pegboard-prompt", "host.prompt"), ("pegboard-read", "files.read"), ("pegboard-rules", "policy.rules"),
     ("pegboard-sandbox", "policy.sandbox"), ("pegboard-tasks", "tasks.background"), ("pegboard-toolsearch",
     "discovery.toolsearch"), ("pegboard-webfetch", "web.fetch"), ("pegboard-write", "files.write"),
 ])
 """Every plugin: its distribution and its entry point."""
 
 OWNERS: dict[str, tuple[str, str]] = {
-    "Agent": ("pegboard-agent", "agents.agent"), "Bash": ("pegboard-bash", "shell.bash"), "Edit": ("pegboard-edit",
-    "files.edit"), "Glob": ("pegboard-glob", "search.glob"), "Grep": ("pegboard-grep", "search.grep"), "Read":
-    ("pegboard-read", "files.read"), "TaskOutput": ("pegboard-tasks", "tasks.background"), "TaskStop":
-    ("pegboard-tasks", "tasks.background"), "ToolSearch": ("pegboard-toolsearch", "discovery.toolsearch"), "WebFetch":
-    ("pegboard-webfetch", "web.fetch"), "Write": ("pegboard-write", "files.write"),
+    "Agent": ("pegboard-agent", "agents.agent"), "ApplyPatch": ("pegboard-patch", "files.patch"), "Bash":
+    ("pegboard-bash", "shell.bash"), "Edit": ("pegboard-edit", "files.edit"), "Glob": ("pegboard-glob", "search.glob"),
+    "Grep": ("pegboard-grep", "search.grep"), "Read": ("pegboard-read", "files.read"), "TaskOutput": ("pegboard-tasks",
+    "tasks.background"), "TaskStop": ("pegboard-tasks", "tasks.background"), "ToolSearch": ("pegboard-toolsearch",
+    "discovery.toolsearch"), "WebFetch": ("pegboard-webfetch", "web.fetch"), "Write": ("pegboard-write", "files.write"),
 }
 """Who brings each tool."""
 
 ALIASES: dict[str, str] = {
-    "BashOutput": "TaskOutput", "KillShell": "TaskStop", "Task": "Agent",
+    "BashOutput": "TaskOutput", "KillShell": "TaskStop", "Task": "Agent", "apply_patch": "ApplyPatch",
 }
 """Former names of tools; rules and transcripts still use them."""
 
@@ -46,24 +48,29 @@ HOOKS: dict[str, str] = {
     "before_stop": "pegboard-session", "embed_texts": "pegboard-toolsearch", "end_session": "pegboard-session",
     "find_agents": "pegboard-session", "register_agents": "pegboard-session", "register_models": "pegboard-session",
     "register_providers": "pegboard-session", "register_session_services": "pegboard-session", "start_session":
-    "pegboard-session", "submit_prompt": "pegboard-session",
+    "pegboard-session", "submit_prompt": "pegboard-session", "system_prompt_parts": "pegboard-session",
 }
 """Who specifies each hook that is not the core's."""
 
 NAMESPACES: dict[str, str] = {
     "agents": "pegboard-agent", "allowManagedHooksOnly": "pegboard-hooks", "allowManagedPermissionRulesOnly":
-    "pegboard-rules", "anthropic": "pegboard-anthropic", "audit": "pegboard-rules", "availableTools": "pegboard-core",
-    "bash": "pegboard-bash", "classifier": "pegboard-classifier", "compaction": "pegboard-session", "costBudget":
-    "pegboard-session", "deferral": "pegboard-core", "disable": "pegboard-core", "disableAllHooks": "pegboard-hooks",
-    "eager": "pegboard-core", "edit": "pegboard-edit", "env": "pegboard-processes", "errorCascade": "pegboard-core",
-    "excludedTools": "pegboard-core", "grep": "pegboard-grep", "hooks": "pegboard-hooks", "idleTimeouts":
-    "pegboard-core", "maxToolConcurrency": "pegboard-core", "maxTurns": "pegboard-session", "model": "pegboard-session",
-    "models": "pegboard-session", "only": "pegboard-core", "permissions": "pegboard-rules", "prefer": "pegboard-core",
-    "prices": "pegboard-session", "provider": "pegboard-session", "read": "pegboard-read", "resultBudgetChars":
-    "pegboard-core", "resultRetentionDays": "pegboard-core", "retries": "pegboard-session", "safeMode": "pegboard-core",
-    "sandbox": "pegboard-sandbox", "search": "pegboard-ignore", "sessionRetentionDays": "pegboard-session", "strict":
-    "pegboard-core", "timeouts": "pegboard-core", "tokenBudget": "pegboard-session", "webfetch": "pegboard-webfetch",
-    "write": "pegboard-write",
+    "pegboard-rules", "anthropic": "pegboard-anthropic", "appendSystemPrompt": "pegboard-prompt", "audit":
+    "pegboard-rules", "availableTools": "pegboard-core", "bash": "pegboard-bash", "betas": "pegboard-session",
+    "classifier": "pegboard-classifier", "compaction": "pegboard-session", "contextManagement": "pegboard-session",
+    "costBudget": "pegboard-session", "deferral": "pegboard-core", "disable": "pegboard-core", "disableAllHooks":
+    "pegboard-hooks", "eager": "pegboard-core", "edit": "pegboard-edit", "effort": "pegboard-session", "env":
+    "pegboard-processes", "errorCascade": "pegboard-core", "excludedTools": "pegboard-core", "grep": "pegboard-grep",
+    "hooks": "pegboard-hooks", "idleTimeouts": "pegboard-core", "jsonSchema": "pegboard-session", "maxTokens":
+    "pegboard-session", "maxToolConcurrency": "pegboard-core", "maxTurns": "pegboard-session", "memory":
+    "pegboard-memory", "model": "pegboard-session", "models": "pegboard-session", "only": "pegboard-core", "patch":
+    "pegboard-patch", "permissions": "pegboard-rules", "prefer": "pegboard-core", "prices": "pegboard-session",
+    "provider": "pegboard-session", "read": "pegboard-read", "requestHeaders": "pegboard-session", "requestMetadata":
+    "pegboard-session", "resultBudgetChars": "pegboard-core", "resultRetentionDays": "pegboard-core", "retries":
+    "pegboard-session", "safeMode": "pegboard-core", "sandbox": "pegboard-sandbox", "search": "pegboard-ignore",
+    "serviceTier": "pegboard-session", "sessionRetentionDays": "pegboard-session", "speed": "pegboard-session",
+    "stopSequences": "pegboard-session", "strict": "pegboard-core", "systemPrompt": "pegboard-prompt", "thinking":
+    "pegboard-session", "thinkingBudget": "pegboard-session", "thinkingDisplay": "pegboard-session", "timeouts":
+    "pegboard-core", "tokenBudget": "pegboard-session", "webfetch": "pegboard-webfetch", "write": "pegboard-write",
 }
 """Who declares the settings with this name or in this group."""
 

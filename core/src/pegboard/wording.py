@@ -1,6 +1,8 @@
-"""Words that several messages share: values at a glance, lists, and what somebody probably meant."""
+"""Words that several messages share: values at a glance, lists, and what was probably meant."""
 
 from __future__ import annotations
+
+# Imports happen inside functions: a listing with a warm index must not load what it does not use.
 
 __all__ = ["counted", "did_you_mean", "listed", "nearest", "shown"]
 

@@ -187,7 +187,7 @@ async def dispatch(run: CallRun, host: ToolHost) -> Result:
                 result = _with_output(result, output)
     except ToolError as error:
         result = failed(run, with_schema(run, error))
-    except (BrokenExecutor, BrokenWorkerProcess) as error:  # somebody ended the process that ran the tool
+    except (BrokenExecutor, BrokenWorkerProcess) as error:  # The process that ran the tool was ended.
         log.warning("the worker that ran %s has died: %s", call.name, error)
         result = failed(run, ToolError(f"The worker that ran {call.name} has died.", code="lost"))
     except MemoryError:

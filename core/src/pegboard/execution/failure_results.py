@@ -41,7 +41,7 @@ def failed(run: CallRun, error: ToolError) -> Result:
 
 
 def stopped(run: QueuedCall) -> Result | None:
-    """The answer to a call that somebody stopped or that took too long; None for one that ended by itself.
+    """The answer to a call that was stopped or took too long; None for one that ended by itself.
 
     It names the cause and is never worded as a failure of the call. What the tool has added to the cancellation with
     `add_note`, such as its output so far, follows.

@@ -78,7 +78,7 @@ class BoundHooks:
         self.modes = Modes(mode for register in self.register_modes for mode in register())
 
     def emit(self, kind: str, **data: Any) -> None:
-        """Tell every observer; one that fails is noted and hurts nobody."""
+        """Tell every observer; one that fails is logged and does not affect the others."""
         if not self._observers:
             return
         event = Event(kind, data)

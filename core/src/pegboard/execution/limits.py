@@ -73,7 +73,7 @@ class Clock:
             self._scope.deadline = min(self._must_end, math.inf if idle is None else current_time() + idle)
 
     def pause(self) -> None:
-        """Somebody is asked. Several calls inside this one may ask at once."""
+        """A person is asked. Several calls inside this one may ask at the same time."""
         self._questions += 1
         if self._questions == 1 and not self._scope.cancel_called:
             self._left = self._must_end - current_time()

@@ -34,13 +34,13 @@ async def permit(run: CallRun, hooks: BoundHooks) -> Decision:
     if not isinstance(decision, Ask):
         return decision
     answer: Decision | None = None
-    if hooks.ask_user:  # With nobody to ask, nothing is previewed or suggested.
+    if hooks.ask_user:  # With no one to ask, nothing is previewed or suggested.
         try:
             answer = await run.ask(lambda: _put(run, hooks, decision))
         except BaseException:
             _tell(run, hooks, "answered", decision, began, decision="cancelled", asked_by=decision.layer)
             raise
-    said = answer or Deny(f"{decision.reason} Nobody was there to approve it.", layer="ask", rule=decision.rule)
+    said = answer or Deny(f"{decision.reason} There was no one to approve it.", layer="ask", rule=decision.rule)
     more = {"asked_by": decision.layer, "unanswered": answer is None, "approved_sha256": run.approved}
     _tell(run, hooks, "answered", said, began, **more)
     return said
@@ -74,7 +74,7 @@ async def _classify(run: CallRun, hooks: BoundHooks) -> Decision | None:
 
 
 async def _put(run: CallRun, hooks: BoundHooks, decision: Decision) -> Decision | None:
-    """Ask one after another until somebody answers; None when nobody does."""
+    """Ask one hook after another until one answers; None if none does."""
     question = _question(run, hooks, decision)
     for hook in hooks.ask_user:
         said: Decision | Answer | None = await maybe_await(hook(question, run.call, run.ctx))

@@ -129,7 +129,7 @@ class QueuedCall(CallRun):
     def __init__(self, turn: Turn, call: Call, bound: BoundTool | None, safe: bool | None) -> None:
         super().__init__(call, turn.ctx, bound)
         self.safe = safe
-        """Whether it may overlap with its neighbours; None as long as nobody knows."""
+        """Whether it may overlap with its neighbours; None while that is not known."""
         self._turn = turn
 
     @property
@@ -204,7 +204,7 @@ class QueuedCall(CallRun):
                 self._turn.pump()  # They may take their time; without them this worker takes the next call at once.
 
     def context(self) -> Context:
-        """The context for this call, with somebody who hears its signs of life."""
+        """The context for this call, with a listener for its signs of life."""
         turn = self._turn
         heard = turn.limits or turn.host.hooks.observe or (self.bound and not self.bound.tool.is_async)
         return self.base.for_call(self.call.id, self._report if heard else self.base.on_progress)

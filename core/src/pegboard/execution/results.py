@@ -127,7 +127,7 @@ class ResultsStore:
 
 
 def remove_old(folder: Path, days: float) -> None:
-    """Remove the files of a results folder that nobody has written to for so many days."""
+    """Remove the files of a results folder that have not been written to for so many days."""
     limit = time.time() - days * 86_400
     try:
         entries = list(os.scandir(folder))

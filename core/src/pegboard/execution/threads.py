@@ -16,6 +16,8 @@ from pegboard.context import Context
 from pegboard.contract import Tool
 from pegboard.errors import ToolError
 
+# Imports happen inside functions: a board without blocking tools needs no threads.
+
 MAX_THREADS = 64
 """How many blocking calls act at once in one process, whatever sessions, boards and event loops they belong to.
 

@@ -112,7 +112,7 @@ class Turn:
     def add(self, call: Call) -> None:
         """Queue a call and start it if it may start.
 
-        Never waits: the reader of the model's stream must not stand behind a tool.
+        Never waits: the reader of the model's stream must not wait for a tool.
         """
         if self._over:
             raise RuntimeError("This turn has ended. Start a new one for further calls.")
@@ -198,7 +198,7 @@ class Turn:
                 raise
             if isinstance(error, get_cancelled_exc_class()):
                 run.last_words = "\n".join(getattr(error, "__notes__", ()))
-            await checkpoint_if_cancelled()  # If nobody cancelled the call, the tool let out a cancellation of its own.
+            await checkpoint_if_cancelled()  # If the call was not cancelled, the tool raised a cancellation itself.
             return self._crashed(run, error)
         return None
 

@@ -3,7 +3,7 @@
     deny rules · safety (critical, protected and unresolvable paths) · questions that only a person may answer ·
     ask rules · opinions of hooks, tool and plugins · allow rules · mode · it only reads · ask
 
-Every opinion is a `Decision`; its layer says to which step it belongs. The last two steps count only when nobody has an
+Every opinion is a `Decision`; its layer says to which step it belongs. The last two steps count only when there is no
 opinion. The classifier is not asked here: it is expensive and awaits. A caller that has one asks it when
 `may_classify` says so, and takes its answer instead.
 
@@ -32,7 +32,7 @@ HELD = SAFETY | {"hooks", "forced", "rules"}
 """Layers whose ask a person has to answer even in a mode that lifts asks."""
 
 READS = "read-only"
-"""The layer of an allow that counts only when nobody has an opinion. Plugins may widen what is fine to read."""
+"""The layer of an allow that counts only when there is no other opinion. Plugins may widen what is fine to read."""
 
 SEVERITY = {"deny": 0, "ask": 10, "allow": 20}
 RULES = {"deny": 0, "ask": 3, "allow": 5}
@@ -43,7 +43,7 @@ MOST_KNOWN = 64
 KEY = "working_directories"
 
 CLASSIFIED = frozenset({"default", "working-directory", "critical-path"})
-"""Layers whose ask goes to the classifier first, in a mode that has one. All others are somebody's explicit opinion."""
+"""Layers whose ask goes to the classifier first, in a mode that has one. All others are explicit opinions."""
 
 
 def decide(tool: Tool[Any, Any], facts: Facts, ctx: Context, opinions: Sequence[Decision], modes: Modes) -> Decision:
@@ -84,7 +84,7 @@ def by_paths(tool: Tool[Any, Any], facts: Facts) -> Decision | None:
 
 
 def by_facts(tool: Tool[Any, Any], facts: Facts, ctx: Context) -> Decision:
-    """What is left when nobody has an opinion: reading in the working directories is fine, everything else asks."""
+    """What is decided when there is no opinion: reading in the working directories is fine, everything else asks."""
     name = tool.name
     if facts.level == "read-only":
         if facts.paths:
@@ -247,5 +247,5 @@ def _unused(source: str, name: str, why: str) -> Notice:
 
 
 def may_classify(decision: Decision, mode: Mode) -> bool:
-    """Whether the classifier is asked before a person is: nobody had an opinion, and the mode has a classifier."""
+    """Whether the classifier is asked before a person is: there was no opinion, and the mode has a classifier."""
     return mode.classifies and isinstance(decision, Ask) and decision.layer in CLASSIFIED

@@ -1,6 +1,6 @@
 """The tools that are Pegboard's own. "Built-in" means being in the generated table, not having a certain prefix.
 
-The names are reserved even where the distribution is not installed: nobody else becomes `Bash` by accident.
+The names are reserved even where the distribution is not installed: no other distribution becomes `Bash` by accident.
 """
 
 from __future__ import annotations

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
     from pegboard.records import SettingRecord
 
+# Imports happen inside functions: a listing with a warm index must not load what it does not use.
+
 FILE = "pegboard.toml"
 CORE = "pegboard-core"
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*(\.[A-Za-z][A-Za-z0-9_-]*)*")
@@ -90,7 +92,7 @@ def _setting(name: str, fields: Any, dist: str, path: str) -> SettingRecord:
     if not inner or any(isinstance(value, dict) for field, value in inner if field not in FIELDS):
         raise _fault(f'{path}: put the name of a setting in quotes, such as [settings."acme.limit"].')
     if not NAME.fullmatch(name):
-        raise _fault(f"{where}: a name has letters, digits, _ and -, in parts with dots between them.")
+        raise _fault(f"{where}: a name consists of letters, digits, _ and -, in parts separated by dots.")
     known = FIELDS if dist else OWN_FIELDS
     _check_fields(fields, known, where)
     _check_name(name, fields.get("variable", ""), dist, where)

@@ -90,7 +90,7 @@ def discover(places: list[str]) -> Discovery:
             if any(entry.group in (GROUP, COMMANDS, SETTINGS, HOOKS) for entry in entries):
                 installed = _Installed(dist, entries)
                 found.setdefault(normalise(installed.name), installed)
-        except Exception as error:  # somebody's damaged file must not take the rest down
+        except Exception as error:  # One damaged file must not take the rest down.
             plugins += _damaged(dist, error)
     declared: Declared = {"settings": {}, "not_used": {}, "hooks": {}, "faults": [], "files": []}
     for _, installed in sorted(found.items(), key=lambda item: (not is_own(item[0]), item[0])):

@@ -123,7 +123,7 @@ class Features:
 
 
 def _may_be_a_tool(word: str) -> bool:
-    """Whether a word may be the tool of a plugin nobody has looked into yet.
+    """Whether a word may be the tool of a plugin that has not been scanned yet.
 
     Choosing a stranger's tool by name means looking into strangers' plugins to find it. A word in small letters is
     taken as a family, entry or distribution, so that choosing by those imports nothing else.

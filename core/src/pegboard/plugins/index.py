@@ -14,6 +14,8 @@ from binascii import crc32
 
 from pegboard.settings.locations import cache_dir
 
+# Imports happen inside functions: a listing with a warm index must not load what it does not use.
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -1,4 +1,4 @@
-"""Load one plugin, or say exactly why not. A plugin that fails hurts nobody but itself."""
+"""Load one plugin, or say exactly why not. A plugin that fails affects only itself."""
 
 from __future__ import annotations
 
@@ -66,9 +66,9 @@ def load_plugin(found: PluginRecord, known: Mapping[str, HookRecord] | None = No
 
 @contextmanager
 def working_directory_off_the_path(project: str = "") -> Generator[None, None, None]:
-    """While plugins are imported, the folder somebody happens to stand in cannot offer modules.
+    """While plugins are imported, the current folder cannot provide modules.
 
-    An author stands in the very `project` that is installed editable; it then comes last, as its .pth file says.
+    An author may work in the very `project` that is installed editable; it then comes last, as its .pth file says.
     """
     before = list(sys.path)
     sys.path[:] = [place for place in before if not is_here(place)]
@@ -181,7 +181,7 @@ def check_tool(tool: Any) -> None:
         )
         raise PluginError(reason, kind="bad-schema", traceback=traceback.format_exc()) from None
     if schema.get("type") != "object":
-        reason = f"The input of {tool.name} is not an object at its top. Put the alternatives into a field."
+        reason = f"The input of {tool.name} is not an object at its top level. Put the alternatives into a field."
         raise PluginError(reason, kind="bad-schema")
 
 

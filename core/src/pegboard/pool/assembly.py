@@ -145,7 +145,7 @@ def _session(settings: Settings) -> Callable[[Entry], tuple[str, str] | None]:
 
 
 def _deciding(settings: Settings) -> list[Layer]:
-    """The layers whose availableTools count: the strongest; under a repository nobody trusts, the next one as well."""
+    """The layers whose availableTools count: the strongest; under an untrusted repository, the next one as well."""
     deciding = []
     for layer in settings.holders("availableTools"):
         deciding.append(layer)
@@ -200,7 +200,7 @@ def _unknown_names(settings: Settings, entries: list[Entry], absent: list[Absent
 def _not_installed(
     plugins: list[PluginRecord], entries: list[Entry], absent: list[Absent], features: Features
 ) -> list[Absent]:
-    """Built-in tools that nobody brings, so that `why is it not here` has an answer for them too."""
+    """Built-in tools that no installed plugin provides, so that their absence has a reason too."""
     here = {entry.name for entry in entries} | {gone.name for gone in absent}
     found = {(normalise(plugin["dist"]), plugin["entry"]) for plugin in plugins}
     gone = []

@@ -1,4 +1,4 @@
-"""Exactly one owner a tool name. Nobody wins in silence: both owners are reported, and settings choose."""
+"""Each tool name has one owner; a conflict is always reported with both owners, and settings choose."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def _explain(name: str, claimants: list[Entry], owner: Entry | None) -> str:
 
 
 def _drop_aliases(kept: list[Entry]) -> list[Notice]:
-    """An alias that is somebody's name, or a former name of a built-in, is taken away from its tool."""
+    """An alias that is the name of another tool, or a former name of a built-in, is removed from its tool."""
     notices = []
     names = {entry.name for entry in kept}
     taken: dict[str, Entry] = {}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+# Imports happen inside functions: a listing with a warm index must not load what it does not use.
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence

@@ -36,7 +36,7 @@ class Given:
 def offered_sources(
     hooks: Iterable[tuple[str, Callable[..., Any]]], settings: Settings
 ) -> tuple[list[ToolSource], list[Notice]]:
-    """Every source that plugins bring. One that fails to bring its own loses nobody else's; in strict mode it stops."""
+    """Every source that plugins provide. A hook that fails loses only its own sources; in strict mode it raises."""
     sources: list[ToolSource] = []
     notices = []
     for plugin, hook in hooks:

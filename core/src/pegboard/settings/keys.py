@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pegboard.wording import shown
 
+# Imports happen inside functions: a listing with a warm index must not load what it does not use.
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -81,7 +83,7 @@ def core_settings() -> dict[str, SettingRecord]:
 
 
 def groups_of(names: Iterable[str]) -> set[str]:
-    """What stands before each dot: objects in a file whose members are settings."""
+    """The prefixes before each dot: objects in a file whose members are settings."""
     return {name[:at] for name in names if "." in name for at, character in enumerate(name) if character == "."}
 
 
@@ -173,7 +175,9 @@ def _misfit_rules(key: Key, value: object) -> str | None:
         if isinstance(item, str):
             continue
         if not isinstance(item, dict) or not isinstance(item.get("rule"), str):
-            return f'{name} must hold rules: text, or objects with "rule", "match" and "not_match", got {shown(item)}.'
+            return (
+                f'{name} must contain rules: text, or objects with "rule", "match" and "not_match", got {shown(item)}.'
+            )
         if unknown := [field for field in item if field not in RULE_FIELDS]:
             return f"{name}: a rule has no field {unknown[0]!r}. The fields are {', '.join(RULE_FIELDS)}."
         for field in RULE_FIELDS[1:]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 
+# Imports happen inside functions: a listing with a warm index must not load what it does not use.
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -14,7 +16,7 @@ if TYPE_CHECKING:
 
 ORDER = ("baked", "managed", "cli", "env", "local", "project", "user")
 FROM_REPOSITORY = ("local", "project")
-"""Layers whose files may have come with a clone or an archive: until somebody trusts the folder they only restrict."""
+"""Layers whose files may have come with a clone or an archive: until the folder is trusted they only restrict."""
 
 OF_THE_OWNER = ("baked", "managed")
 """Layers of whoever built the artefact or owns the machine. What they ask for and cannot be kept stops everything."""
@@ -85,7 +87,7 @@ class Settings:
         self.problems = list(problems)
         self.notices = list(notices)
         self.withheld = list(withheld)
-        """What the project's files say and nobody has trusted yet."""
+        """What the project's files say and is not trusted yet."""
         self.trusted = trusted
         self.moved_from: Settings | None = None
         """The settings of the folder that work has moved away from; whoever restricts paths there still does."""
@@ -135,7 +137,7 @@ class Settings:
         return [(item, layer) for layer in self.holders(key) for item in layer.values[key]]
 
     def explain(self, *, unset: bool = False) -> list[dict[str, Any]]:
-        """A row for each setting that somebody set, and with `unset` for every other one too.
+        """A row for each setting that is set, and with `unset` for every other one too.
 
         A row has the value, its layer (or `default`), every layer that has a say, the distribution and the sentence.
         """

@@ -121,7 +121,7 @@ def private_folder(path: Path) -> Path | None:
             if not missing.exists():
                 missing.mkdir(mode=0o700, exist_ok=True)
         found = path.lstat()
-        # A link or somebody else's folder may have been put here to read along.
+        # A link or another user's folder may have been put here to read along.
         if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():
             return None
         if found.st_mode & 0o077:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pegboard.errors import SettingsError
 
+# Imports happen inside functions: a listing with a warm index must not load what it does not use.
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator

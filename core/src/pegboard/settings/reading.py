@@ -1,4 +1,4 @@
-"""Read every layer from its place. What is broken, unknown or not yet trusted is said, never skipped in silence."""
+"""Read every layer from its place. What is broken, unknown or not yet trusted is reported, never skipped silently."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     Vouches = Callable[[str, bytes], bool]
 
 LARGEST = 4_000_000
-"""No settings file has more bytes; a longer one is somebody's trap, and reading it would take all memory."""
+"""No settings file has more bytes; a longer one is a trap, and reading it would take all memory."""
 
 IN_DOUBT: dict[str, dict[str, Any]] = {"only": {"only": []}, "disable": {"only": []}, "safeMode": {"safeMode": True}}
 """What a switch that makes no sense is taken for: a listing then looks into less, never into more."""
@@ -45,7 +45,7 @@ def load(
     keys: Keys | None = None,
     application: Mapping[str, Any] | None = None,
 ) -> Settings:
-    """Read every layer. Broken files become `problems` and unknown keys `notices`; nothing is skipped in silence.
+    """Read every layer. Broken files become `problems` and unknown keys `notices`; nothing is skipped silently.
 
     Whether the project is `trusted` is decided before this is called: nothing that loosens or runs is taken from an
     untrusted one. `vouches(path, content)` says of a local file that the person at this machine made exactly that.
@@ -98,7 +98,7 @@ def read_values(layer: str, source: str, values: Mapping[str, Any], keys: Keys) 
 
 
 def working_directory() -> str:
-    """The folder this process stands in; a deleted one is named, not crashed on."""
+    """The current folder of this process; a deleted one is reported, not a crash."""
     try:
         return os.getcwd()
     except FileNotFoundError:

@@ -21,7 +21,7 @@ def rule_text(item: Any) -> str:
 
 
 def split_rule(rule: str) -> tuple[str, str | None] | None:
-    """The tool's name and what stands in the parentheses (None for no parentheses); None if it is no rule."""
+    """The tool's name and the content of the parentheses (None without them); None if it is not a rule."""
     name, opened, rest = rule.strip().partition("(")
     name = name.strip()
     if not name or not set(name) <= BARE or (opened and not rest.endswith(")")):

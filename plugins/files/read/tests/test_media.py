@@ -4,10 +4,9 @@ import json
 from pathlib import Path
 
 import pytest
+from tests.pictures import animation, code_cell, noise, notebook, pdf, picture, picture_output, png_promising
 
 from pegboard import Image
-
-from .pictures import animation, code_cell, noise, notebook, pdf, picture, picture_output, png_promising
 
 
 @pytest.fixture

@@ -187,7 +187,7 @@ def test_in_words_there_is_a_line_for_each_cause_and_the_import_cost(tmp_path: P
     lines = done.stdout.splitlines()
     assert done.returncode == 1
     assert lines[0].endswith("Set open_world=False if the tool stays local. [unsafe-default]")
-    assert lines[1].startswith("Hello: Hello was not run: its facts say that it reaches outside")
+    assert lines[1].startswith("Hello: Hello was not run: its facts say that it is open-world")
     assert lines[1].endswith("contract:timeout, contract:concurrency]")
     assert re.fullmatch(r"acme-hello: 2 findings; acme\.hello imports in \d+ ms\.", lines[2])
 

@@ -263,7 +263,7 @@ def test_without_a_terminal_the_call_is_denied_with_the_reason(world):
     done = world.quietly("call", "Write", "file_path=a.txt", "content=x")
     assert done.returncode == 3
     assert done.stderr == (
-        "pegboard: Write was denied. Write can change something. Nobody was there to approve it. "
+        "pegboard: Write was denied. Write can change something. There was no one to approve it. "
         "Add --yes to approve this call. To approve it from now on, "
         f'add {{"permissions": {{"allow": ["Edit(/{world.work}/a.txt)"]}}}} to ~/.pegboard/settings.json.\n'
     )
@@ -282,14 +282,14 @@ def test_the_rule_that_a_person_is_told_to_add_does_what_it_says(world):
 @pytest.mark.parametrize("words", [("file_path=a.txt",), ("file_path=.bashrc",), ("file_path=.bashrc", "--yes")])
 def test_a_person_is_never_told_what_a_model_is_told(world, words):
     done = world.quietly("call", "Write", *words, "content=x")
-    assert (done.returncode, "Go on without it" in done.stderr, "ask the user" in done.stderr) == (3, False, False)
+    assert (done.returncode, "Continue without it" in done.stderr, "ask the user" in done.stderr) == (3, False, False)
 
 
 @pytest.mark.parametrize("path", [".bashrc", ".git/hooks/pre-commit", ".pegboard/settings.json"])
 def test_yes_never_answers_a_safety_check(world, path):
     done = world.quietly("call", "Write", f"file_path={path}", "content=x", "--yes")
     assert done.returncode == 3
-    assert "A safety check is not answered by --yes." in done.stderr
+    assert "--yes does not apply to a safety check." in done.stderr
     assert not (world.work / path).exists()
     assert world.audit()[0]["by"] == "host"
 

@@ -181,7 +181,7 @@ def test_a_denied_call_exits_with_three(pegboard, note, home):
     (home / ".pegboard/settings.json").write_text('{"permissions": {"ask": ["Read"]}}')
     done = pegboard("call", "Read", "file_path=note.txt")
     assert done.returncode == 3
-    assert "Nobody was there to approve it." in done.stderr
+    assert "There was no one to approve it." in done.stderr
     assert pegboard("call", "Read", "file_path=note.txt", "--yes").returncode == 0
 
 
@@ -446,3 +446,12 @@ def test_the_demo_names_commands_that_exist_there(tmp_path, home):
 )
 def test_a_family_is_off_only_where_nothing_of_it_can_be_on(layer, off):
     assert (family_off(Features(Settings([Layer("user", "user.json", layer)])), "files") is not None) == off
+
+
+def test_time_limits_of_settings_hold_for_a_call(pegboard, home):
+    (home / ".pegboard").mkdir()
+    (home / ".pegboard/settings.json").write_text('{"timeouts": {"Bash": 0.5}}')
+    done = pegboard("call", "--json", "--yes", "Bash", "command=sleep 30")
+    assert done.returncode == 1
+    said = json.loads(done.stdout)
+    assert (said["code"], said["content"][0]["text"]) == ("timeout", "Bash timed out after 0.5 s.")

@@ -76,12 +76,13 @@ def test_every_file_name_can_be_used_in_a_locale_that_cannot_spell_it(pegboard, 
     assert (tmp_path / "\u00fc2.txt").read_bytes() == "\u00fc".encode()
 
 
-async def test_what_a_tool_prints_is_caught_and_noted(tmp_path, capsys):
-    class TextInput(Input):
-        text: str = ""
+class NothingInput(Input):
+    pass
 
+
+async def test_what_a_tool_prints_is_caught_and_noted(tmp_path, capsys):
     @tool(read_only=True, open_world=False)
-    def Chatty(args: TextInput, ctx: Context) -> str:
+    def Chatty(args: NothingInput, ctx: Context) -> str:
         """Print."""
         print("hello from", threading.current_thread() is not threading.main_thread())
         sys.stdout.writelines(["and", " again"])

@@ -71,7 +71,7 @@ async def test_old_results_are_cleared_first_and_a_note_says_where_they_are(tmp_
     assert not watching.of("compacted")
     note = results(session.messages)[0]["content"][0]["text"]
     assert note.startswith(
-        "[This old result of Big (4,000 characters) was removed to save room. It is saved in full in "
+        "[This old result of Big (4,000 characters) was removed to save space. It is saved in full in "
     )
     path = Path(note.split(" saved in full in ")[1].split(":")[0])
     assert path.read_text() == "0" * 4_000
@@ -387,7 +387,7 @@ async def test_a_result_that_alone_fills_the_window_is_cleared_too(tmp_path):
     async with Session(made_board(tmp_path), provider, model="small") as session:
         outcome = await session.run("Go")
     assert outcome.text == "Done."
-    assert all("was removed to save room" in block["content"][0]["text"] for block in results(session.messages))
+    assert all("was removed to save space" in block["content"][0]["text"] for block in results(session.messages))
 
 
 async def test_the_size_is_what_the_service_counts(tmp_path):

@@ -269,7 +269,7 @@ async def test_ask_user_takes_the_first_answer_and_nobody_means_no():
     assert (await say(board(Silent(), Yes()), name="Change")).text == "changed hi"
     assert seen == [('Change text="hi"', "Change can change something.", "1")]
     refused = await say(board(Silent()), name="Change")
-    assert "Nobody was there to approve it." in refused.text
+    assert "There was no one to approve it." in refused.text
 
 
 async def test_classify_call_is_asked_last_and_only_in_auto_mode():

@@ -213,3 +213,36 @@ def test_a_line_separator_of_unicode_does_not_end_a_line(tmp_path):
     transcript.write("user", content=[text("one\u2028two\x85three")])
     transcript.close()
     assert restore(transcript.path).messages[0]["content"] == [text("one\u2028two\x85three")]
+
+
+async def test_nothing_is_written_before_the_first_message(board, tmp_path):
+    path = tmp_path / "new" / "t.jsonl"
+    async with Session(board, ReplayProvider([turn(text("Hi"))]), transcript=Transcript(path, lazy=True)) as session:
+        assert session.transcript.is_empty
+        assert not path.exists()
+        await session.run("Go")
+    assert [entry["type"] for entry in read(path)][:3] == ["session", "prompt", "user"]
+    before = path.read_bytes()
+    later = Session(board, ReplayProvider([]), transcript=Transcript(path, lazy=True))
+    later.resume(restore(path), later.ctx)
+    async with later:
+        pass
+    assert path.read_bytes() == before
+
+
+async def test_a_fork_goes_on_from_a_copy(board, tmp_path):
+    old, new = tmp_path / "old.jsonl", tmp_path / "new.jsonl"
+    async with Session(board, ReplayProvider([turn(text("Hi"))]), transcript=Transcript(old)) as session:
+        await session.run("Go")
+    (tmp_path / "old").mkdir()
+    (tmp_path / "old/agent.jsonl").write_text("{}\n")
+    before = old.read_bytes()
+    fork = Session(board, ReplayProvider([turn(text("Ho"))]), transcript=Transcript(new, lazy=True, fork_of=old))
+    fork.resume(restore(old), fork.ctx)
+    async with fork:
+        assert not new.exists()
+        await fork.run("On")
+    assert old.read_bytes() == before
+    assert restore(new).messages == fork.messages
+    assert (restore(new).turns, restore(new).prompt, restore(new).last_prompt) == (2, "Go", "On")
+    assert (tmp_path / "new/agent.jsonl").read_text() == "{}\n"

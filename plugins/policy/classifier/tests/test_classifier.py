@@ -75,19 +75,19 @@ async def test_anything_else_is_decided_with_a_reason(tmp_path):
 )
 async def test_whatever_is_unclear_is_put_to_a_person(tmp_path, second):
     said, _ = await ask(tmp_path, ["REVIEW", second])
-    assert "Nobody was there to approve it." in said
+    assert "There was no one to approve it." in said
 
 
 @pytest.mark.parametrize("first", ["harmless", "HARMLESS.", "HARMLESS\nIgnore the rest", ""])
 async def test_only_the_one_word_counts_as_harmless(tmp_path, first):
     said, provider = await ask(tmp_path, [first, decided("ask")])
     assert len(provider.requests) == 4
-    assert "Nobody was there" in said
+    assert "There was no one" in said
 
 
 async def test_an_input_too_long_to_be_shown_is_put_to_a_person(tmp_path):
     said, provider = await ask(tmp_path, [], given={"text": "x" * 10_000})
-    assert ("Nobody was there" in said, len(provider.requests)) == (True, 2)
+    assert ("There was no one" in said, len(provider.requests)) == (True, 2)
 
 
 async def test_a_model_that_fails_is_no_opinion(tmp_path, caplog):
@@ -101,7 +101,7 @@ async def test_a_model_that_fails_is_no_opinion(tmp_path, caplog):
                 yield event
 
     said, _ = await ask(tmp_path, [], provider=Fails([use(), text("end")]))
-    assert "Nobody was there" in said
+    assert "There was no one" in said
 
 
 async def test_a_model_that_hangs_is_no_opinion(tmp_path):
@@ -113,7 +113,7 @@ async def test_a_model_that_hangs_is_no_opinion(tmp_path):
                 yield event
 
     said, _ = await ask(tmp_path, [], provider=Hangs([use(), text("end")]), values={"classifier.seconds": 0.05})
-    assert "Nobody was there" in said
+    assert "There was no one" in said
 
 
 async def test_it_is_never_asked_outside_the_mode_auto_or_when_somebody_has_an_opinion(tmp_path):

@@ -15,7 +15,7 @@ def decide(word, reason="Because.", **more):
 async def test_exit_2_blocks_and_the_model_reads_what_was_said_on_stderr(project):
     project.hook("PreToolUse", project.script("#!/bin/sh\necho 'Not on a Friday.' >&2\nexit 2\n"))
     result = await project.call("Echo", text="hi")
-    assert result.text == "Echo was denied. Not on a Friday. Go on without it, or ask the user."
+    assert result.text == "Echo was denied. Not on a Friday. Continue without it, or ask the user."
     assert (result.code, result.decision.layer) == ("permission_denied", "hooks")
     assert result.decision.source == str(project.files["user"])
 

@@ -65,7 +65,7 @@ async def test_a_failing_hook_never_lets_a_call_run_that_would_ask(project):
 
 async def test_a_program_that_cannot_start_is_a_failure_too(project):
     project.hook("PreToolUse", {"command": str(project.home / "nowhere"), "args": [], "onError": "deny"})
-    assert "there is no such program" in (await project.call("Echo", text="hi")).text
+    assert "the program was not found" in (await project.call("Echo", text="hi")).text
 
 
 async def test_a_hook_that_never_reads_its_input_or_closes_it_is_fine(project):

@@ -182,7 +182,7 @@ async def test_a_denied_host_is_refused_although_it_is_allowed(box, port):
 
 
 def test_a_denied_host_is_not_reached_by_its_number():
-    with pytest.raises(HostRefusedError, match="List it by its number"):
+    with pytest.raises(HostRefusedError, match="List it by its IP address"):
         Allowed(("*",), ("evil.example",)).addresses("8.8.8.8", 443)
     assert Allowed(("*", "8.8.8.8"), ("evil.example",)).addresses("8.8.8.8", 443)
 

@@ -134,7 +134,7 @@ def test_the_doctor_says_what_the_settings_leave_open(read):
 
 
 @pytest.mark.parametrize(
-    ("enabled", "how"), [(True, "Switched on, made of bubblewrap; the network is off."), (False, "Switched off.")]
+    ("enabled", "how"), [(True, "On, with bubblewrap; the network is off."), (False, "Switched off.")]
 )
 def test_the_doctor_says_what_is_available(read, enabled, how):
     if problem := bubblewrap.trouble(bubblewrap.find()):
@@ -188,4 +188,4 @@ def test_the_doctor_names_a_rule_that_no_sandbox_can_hold(tmp_path):
         pytest.skip(f"No sandbox can be made here: {problem}.")
     settings = load(tmp_path, {}, {"sandbox.enabled": True, "permissions.deny": ["Read(*/private/**)"]})
     _, said = mechanism.diagnose(settings)
-    assert said.startswith("The rule Read(*/private/**) in the command line does not hold for what a command starts")
+    assert said.startswith("The rule Read(*/private/**) in the command line does not apply to what a command starts")

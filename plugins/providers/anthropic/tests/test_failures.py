@@ -14,7 +14,7 @@ import pytest
 
 from pegboard import ProviderError
 from pegboard_anthropic import AnthropicProvider
-from pegboard_anthropic.failures import wait_asked
+from pegboard_http import wait_asked
 from pegboard_session import ProviderEvent, Usage
 
 from .loopback import REQUEST, ask, failure, meant, sse

@@ -102,7 +102,7 @@ def test_the_same_command_is_judged_the_same_twice(repository):
         ("sort *", "* may expand to an option of sort. Quote it, or name the files."),
         ("echo hi > out", "A redirect writes out."),
         ("sort -\\\no x README.md", "A line break in the middle of a word may hide what the word is."),
-        ("uniq a b", "b is one argument too many for uniq to only read."),
+        ("uniq a b", "b is an extra argument, with which uniq may change something."),
         ("cat /proc/self/environ", "/proc/self/environ may show the environment or the memory of a process."),
         ("cat <<EOF\n`rm x`\nEOF", "The shell expands this here-document. Quote its delimiter."),
     ],

@@ -1,4 +1,4 @@
-"""Commands made up from bash's grammar: what runs without a question must not do any harm when it runs.
+"""Commands made up from bash's grammar: what runs without asking must not do any harm when it runs.
 
 See docs/explanation/hunting-differences.md. `PEGBOARD_TEST_SLOW=1` tries 200,000 commands instead of some thousand;
 `PEGBOARD_TEST_SEED` repeats a run. `python -m generator` in this folder does the same from the command line.

@@ -137,7 +137,7 @@ def test_credentials_are_left_out_where_the_home_is_the_working_directory(room, 
 
 
 def test_a_working_directory_among_credentials_is_refused(room, home):
-    with pytest.raises(CannotHideError, match="not shown"):
+    with pytest.raises(CannotHideError, match="is hidden"):
         confinement_for(Access((str(home / ".ssh"),), str(home)), room.kind)
     with pytest.raises(CannotHideError):
         confinement_for(Access((f"/proc/{os.getpid()}",), str(home)), room.kind)

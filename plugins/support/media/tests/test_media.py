@@ -7,10 +7,9 @@ import threading
 
 import pytest
 from PIL import Image
+from tests.pictures import noise, pdf, picture, png_promising
 
 from pegboard_media import MediaError, fit_picture, media_type_of, open_pdf
-
-from .pictures import noise, pdf, picture, png_promising
 
 
 def test_importing_the_library_loads_no_codec():

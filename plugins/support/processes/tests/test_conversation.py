@@ -260,7 +260,7 @@ async def test_it_goes_through_the_wrapping_hooks(tmp_path):
 async def test_what_cannot_be_started_leaves_nothing_open(processes):
     await processes.run(sh("true"))
     before = len(os.listdir("/proc/self/fd"))
-    with pytest.raises(ToolError, match="there is no such program"):
+    with pytest.raises(ToolError, match="the program was not found"):
         async with processes.open(ProcessSpec(("no-such-program",), Path("/"))):
             raise AssertionError
     for _ in range(20):

@@ -147,7 +147,7 @@ async def test_a_listener_that_fails_does_not_hurt_the_process(processes, sh, ca
 
     done = await processes.run(sh("echo one; echo two"), on_output=listen)
     assert (done.code, text(done)) == (0, "one\ntwo\n")
-    assert "it is told no more" in caplog.text
+    assert "and was removed" in caplog.text
 
 
 async def test_input_is_empty_unless_given(processes, sh):
@@ -410,9 +410,9 @@ async def test_secrets_of_the_host_do_not_reach_a_process(tmp_path, sh, monkeypa
     ("change", "message", "code"),
     [
         ({"argv": ("no-such-program",)}, "no-such-program cannot be started: the program was not found.", "not_found"),
-        ({"cwd": Path("/no/such")}, "sh cannot be started in /no/such: there is no such folder.", "not_found"),
+        ({"cwd": Path("/no/such")}, "sh cannot be started in /no/such: the folder does not exist.", "not_found"),
         ({"argv": ("/etc/passwd",)}, "/etc/passwd cannot be started: Permission denied.", "unsupported"),
-        ({"argv": ("echo", "a\0b")}, "'echo' cannot be started: its arguments hold a character", "invalid_input"),
+        ({"argv": ("echo", "a\0b")}, "'echo' cannot be started: its arguments contain a character", "invalid_input"),
         ({"argv": ()}, "The command is empty, so there is nothing to start.", "invalid_input"),
         ({"argv": ("echo", "x" * 3_000_000)}, "echo cannot be started: Argument list too long.", "unsupported"),
     ],

@@ -5,47 +5,12 @@ import os
 import stat
 
 import pytest
+from tests.settings_world import LOOSE, world
 
 from pegboard import SettingsError
-from pegboard.settings import load
 from pegboard_trust import Trust
 
-LOOSE = {
-    "permissions": {
-        "allow": ["Bash"],
-        "defaultMode": "acceptEdits",
-        "additionalDirectories": ["/srv"],
-        "deny": ["Read(.env)"],
-    }
-}
-
-
-class World:
-    def __init__(self, base):
-        self.base, self.project, self.env = base, base / "project", {"HOME": str(base / "home")}
-        self.project.mkdir()
-        (base / "home").mkdir()
-        self.trust = Trust.of(self.env)
-
-    def write(self, path, value):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps(value))
-        return path
-
-    def load(self, cwd=None, **more):
-        cwd = cwd or self.project
-        return load(
-            cwd,
-            self.env,
-            managed=str(self.base / "managed"),
-            trusted=more.pop("trusted", self.trust.trusts(str(cwd))),
-            vouches=self.trust.vouches,
-        )
-
-
-@pytest.fixture
-def world(tmp_path):
-    return World(tmp_path)
+__all__ = ["world"]
 
 
 @pytest.mark.parametrize("folder", [".pegboard", ".claude"])

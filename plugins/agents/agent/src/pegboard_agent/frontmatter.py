@@ -22,7 +22,7 @@ NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 MODES = ("default", "manual", "acceptEdits", "plan", "auto", "dontAsk", "bypassPermissions")
 FIELDS = (
     *("name", "description", "tools", "disallowedTools", "model", "permissionMode", "maxTurns", "background"),
-    *("isolation", "color"),
+    *("isolation", "color", "memoryFiles"),
 )
 NOT_YET = ("skills", "mcpServers", "hooks", "memory", "effort", "initialPrompt")
 """Fields of other hosts. They are reported and ignored, so that no one relies on them by mistake."""
@@ -159,8 +159,10 @@ def _definition(path: Path, fields: dict[str, Any], lines: dict[str, int], body:
     turns, background = fields.get("maxTurns"), fields.get("background", False)
     if turns is not None and (isinstance(turns, bool) or not isinstance(turns, int) or turns < 1):
         raise wrong("maxTurns", f"must be a whole number of 1 or more, got {turns!r}.")
-    if not isinstance(background, bool):
-        raise wrong("background", f"must be true or false, got {background!r}.")
+    memory_files = fields.get("memoryFiles", True)
+    for key, value in (("background", background), ("memoryFiles", memory_files)):
+        if not isinstance(value, bool):
+            raise wrong(key, f"must be true or false, got {value!r}.")
     model = text("model")
     return AgentDefinition(
         name,
@@ -175,6 +177,7 @@ def _definition(path: Path, fields: dict[str, Any], lines: dict[str, int], body:
         background=background,
         isolation=isolation,
         color=text("color"),
+        memory_files=memory_files,
     )
 
 

@@ -33,6 +33,7 @@ BUILT_IN = (
         tools=READERS,
         permission_mode="plan",
         source=BUILT_IN_SOURCE,
+        memory_files=False,
     ),
     AgentDefinition(
         "Plan",
@@ -41,5 +42,6 @@ BUILT_IN = (
         tools=READERS,
         permission_mode="plan",
         source=BUILT_IN_SOURCE,
+        memory_files=False,
     ),
 )

@@ -21,6 +21,7 @@ class AgentRole:
     model: str | None
     """The model that its definition wants; None for the usual one."""
     max_turns: int | None
+    definition: AgentDefinition
     warnings: tuple[str, ...] = ()
 
 
@@ -43,5 +44,6 @@ def as_agent(board: Board, definition: AgentDefinition, ctx: Context) -> AgentRo
         (definition.prompt,) if definition.prompt else (),
         aliases.get(wanted, wanted) if wanted else None,
         definition.max_turns,
+        definition,
         tuple(warnings),
     )

@@ -50,6 +50,9 @@ class SubAgent:
         self.warnings = warnings
         self.usage: SessionUsage = SessionUsage(parent=above)
         self.messages: list[dict[str, Any]] = []
+        self.system: dict[str, str] = {}
+        self.lines: list[dict[str, Any]] = []
+        """What plugins have written down in its sessions so far, and parts of its system prompt that stay."""
         self.caller = record.agent.parent
         """The agent that this one works for now; it need not be the one that started it first."""
         self.is_recalled = self._is_recorded = record.state != "ready"
@@ -96,7 +99,7 @@ class SubAgent:
         if path is None or not path.exists():
             raise ToolError(f"The conversation of the {self.label} was not saved. Start a new agent.", code="not_found")
         restored = restore(path)
-        self.messages = restored.messages
+        self.messages, self.system, self.lines = restored.messages, restored.system, restored.lines
         if restored.usage:
             self.usage.go_on_from(restored.usage)
         self.ctx, self.is_recalled = ctx, False
@@ -174,8 +177,9 @@ class SubAgent:
             parent=parent,
             usage=self.usage,
             budget=Budget.of(self.board.settings, "agents."),
+            definition=wish.definition,
         )
-        session.resume(Restored(copied(self.messages)), self.ctx)
+        session.resume(Restored(copied(self.messages), system=self.system, lines=self.lines), self.ctx)
         return session
 
     def _begin(self, session: Session) -> None:
@@ -205,6 +209,7 @@ class SubAgent:
 
     def _end(self, session: Session, state: str, ms: float) -> None:
         self.messages, self.ctx, self.state = copied(session.messages), session.ctx, state
+        self.system, self.lines = session.system_prompt.kept(), session.restored.lines
         answer_open_calls(self.messages)
         self._tree.root.write("agent_ended", id=self.id, state=state)
         session.conversation.hand_over()

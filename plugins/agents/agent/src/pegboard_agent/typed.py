@@ -15,7 +15,7 @@ LONGEST = 500
 
 def check_schema(schema: Mapping[str, Any]) -> None:
     """Refuse a schema that nothing could be checked against."""
-    # Imported here because few calls bring a schema, and the library is large.
+    # Imported here because few calls have a schema, and the library is large.
     from jsonschema import Draft202012Validator, SchemaError
 
     try:

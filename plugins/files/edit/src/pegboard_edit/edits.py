@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from pegboard import ToolError
 from pegboard_edit.match import Match, find, without_overlaps
 from pegboard_edit.misses import help_for
-from pegboard_files.encodings import Places, newline_of, view_of
+from pegboard_files.encodings import view_of
+from pegboard_files.splice import spliced
 from pegboard_files.text_file import TextFile
 
 MOST_NAMED = 10
@@ -68,41 +69,8 @@ def _apply(file: TextFile, text: str, edit: Replacement, rules: MatchRules, plac
         raise _ambiguous(file, view, match, rules, place)
     if not rules.has_seen and not (is_exact and len(spans) == 1):
         raise _unseen(file, rules, place, len(spans))
-    return _spliced(file, text, view, spans, match.new), len(spans), match.strategy
-
-
-def _spliced(file: TextFile, text: str, view: str, spans: list[tuple[int, int]], new: str) -> str:
-    """The text with the spans replaced; what old and new share at both ends is not touched."""
-    places, pieces, at = Places(text, file.newline), list[str](), 0
-    dominant, mixed = newline_of(text)
-    for start, end in spans:
-        old, plain = view[start:end], new.replace("\r\n", "\n") if "\n" in view or "\r" in text else new
-        head = _common(old, plain)
-        tail = _common(old[head:][::-1], plain[head:][::-1])
-        first, last = places.original(start + head), places.original(end - tail)
-        newline = dominant if not mixed else _newline_near(text, first, last, dominant)
-        middle = plain[head : len(plain) - tail]
-        pieces += [text[at:first], middle if newline == "\n" else middle.replace("\n", newline)]
-        at = last
-    return "".join([*pieces, text[at:]])
-
-
-def _newline_near(text: str, first: int, last: int, dominant: str) -> str:
-    """In a file with mixed line endings, new lines end like those they replace, or like the line they are put into."""
-    replaced = text[first:last]
-    if "\n" in replaced:
-        newline, mixed = newline_of(replaced)
-        return dominant if mixed else newline
-    end = text.find("\n", last)
-    if end < 0:
-        return dominant
-    return "\r\n" if text[end - 1 : end] == "\r" else "\n"
-
-
-def _common(a: str, b: str) -> int:
-    if a == b:
-        return len(a)
-    return next((number for number, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
+    pieces = [(start, end, match.new) for start, end in spans]
+    return spliced(text, view, file.newline, pieces), len(spans), match.strategy
 
 
 def _empty(file: TextFile, place: str) -> ToolError:

@@ -6,7 +6,7 @@ import hashlib
 import os
 from dataclasses import replace
 from pathlib import Path
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 from pegboard import Context, ToolError, resolve_path
 from pegboard_files import FileState
@@ -18,6 +18,9 @@ from pegboard_read.open_file import shown
 from pegboard_read.pages import LinePage, LineRange, page_of
 from pegboard_read.read_output import ReadOutput, TextOutput
 from pegboard_read.streams import COUNTED_BYTES, page_of_stream, survey
+
+if TYPE_CHECKING:
+    from pegboard_read.read import ReadInput
 
 # Imports happen inside functions: listing tools must not load the readers of images, PDFs and notebooks.
 
@@ -43,13 +46,12 @@ class FileReader:
         path: Path,
         file: BinaryIO,
         found: os.stat_result,
+        args: ReadInput,
         wanted: LineRange,
-        pages: str | None,
-        encoding: str | None,
         ctx: Context,
     ) -> None:
         self.path, self.file, self.found, self.wanted, self.ctx = path, file, found, wanted, ctx
-        self.pages, self.encoding = pages, encoding
+        self.pages, self.encoding = args.pages, args.encoding
         self.name = shown(path)
 
     def value(self) -> tuple[ReadOutput, FileState]:

@@ -76,7 +76,7 @@ class Read(Tool[ReadInput, ReadOutput]):
         file, found = open_regular(path, ctx)
         with file:
             try:
-                value, state = FileReader(path, file, found, wanted, args.pages, args.encoding, ctx).value()
+                value, state = FileReader(path, file, found, args, wanted, ctx).value()
             except OSError as error:
                 raise explained(path, ctx.cwd, error) from None
         ctx.files.note(path, state, view)

@@ -44,7 +44,7 @@ class LiveView(View):
         super().__init__()
         self.console = Console(file=self.out, highlight=False)
         self.running: dict[str, Running] = {}
-        self.writing = ""
+        self.writing = self.thinking = ""
         self._rendered: dict[str, list[RenderableType]] = {}
         self.live = self._new_live()
 
@@ -62,10 +62,19 @@ class LiveView(View):
 
     def on_text_written(self, text: str, **rest: Any) -> None:
         """The model writes; whole lines go up, the rest stays below."""
+        self._lift_thinking()
         self.writing += text
         *lines, self.writing = self.writing.split("\n")
         for line in lines:
             self.console.print(Text(visible(line)))
+
+    def on_thinking_written(self, text: str, **rest: Any) -> None:
+        """The model thinks: dimmed, line by line."""
+        self._lift_text()
+        self.thinking += text
+        *lines, self.thinking = self.thinking.split("\n")
+        for line in lines:
+            self.console.print(Text(visible(line), style="dim italic"))
 
     def on_message_finished(self, **data: Any) -> None:
         """The model has ended a message."""
@@ -80,7 +89,7 @@ class LiveView(View):
                 tool = self.board.find(name).tool
                 args, _ = validate(tool.name, tool.input, input)
                 self.inputs[id] = tool.describe(args)
-            except Exception:  # What the model wrote stands for itself; the call will say what is wrong with it.
+            except Exception:  # The input is shown as the model wrote it; the call will say what is wrong with it.
                 log.debug("%s could not be described", name, exc_info=True)
 
     def on_call_started(self, id: str, name: str, **rest: Any) -> None:
@@ -175,12 +184,24 @@ class LiveView(View):
         self.out.flush()
 
     def _lift(self) -> None:
+        """What was written or thought so far goes up, in that order."""
+        self._lift_thinking()
+        self._lift_text()
+
+    def _lift_thinking(self) -> None:
+        if self.thinking:
+            self.console.print(Text(visible(self.thinking), style="dim italic"))
+            self.thinking = ""
+
+    def _lift_text(self) -> None:
         if self.writing:
             self.console.print(Text(visible(self.writing)))
             self.writing = ""
 
     def _below(self) -> RenderableType:
         rows: list[RenderableType] = [Text(visible(self.writing))] if self.writing else []
+        if self.thinking:
+            rows.append(Text(visible(self.thinking), style="dim italic"))
         for call in list(self.running.values()):
             seconds = time.monotonic() - call.began
             progress = f"  {call.progress[:60]}" if call.progress else ""

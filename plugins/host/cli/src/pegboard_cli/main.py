@@ -28,12 +28,13 @@ COMMANDS = {
     "features": "tool families: on or off, and which setting decides",
     "settings": "effective settings and where each comes from",
     "sessions": "transcripts of earlier sessions",
+    "prompt": "what a model would be told, part by part",
     "doctor": "check this environment for problems",
     "completion": "shell completion for bash, zsh or fish",
 }
 
 
-WITH_A_BOARD = ("call", "run", "demo", "why", "doctor")
+WITH_A_BOARD = ("call", "run", "demo", "why", "doctor", "prompt")
 """Commands that run plugins, which may fail in many ways and write to the log."""
 
 QUICK = (["tools"], ["__complete"])

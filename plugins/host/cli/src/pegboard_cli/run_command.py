@@ -3,31 +3,30 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pegboard_cli import options
+from pegboard_cli import options, request_flags, resuming
 from pegboard_cli.main import FAILED, INTERRUPTED, OK, PROVIDER, USAGE
+from pegboard_cli.session_opening import MODEL
 from pegboard_cli.trust_command import offer
 
 if TYPE_CHECKING:
     import argparse
 
-    from pegboard import Board, Context, Settings
+    from pegboard import Board
     from pegboard_cli.views import View
-    from pegboard_session import Outcome, Provider, Session, Transcript
+    from pegboard_session import Outcome, Session
 
 # Imports happen inside functions: a listing and --help must not load what only other commands need.
-
-MODEL = "claude-sonnet-5-5"
 
 EXAMPLES = """\
   pegboard run "What does this project do?"
   pegboard run                                  a conversation, on a terminal
   echo "Count the files" | pegboard run --output-format json
   pegboard run --replay script.jsonl "Go"       play a script, no key needed
-  pegboard run --resume "And now the tests"     continue the last session
+  pegboard run --continue "And now the tests"   go on with the last session of this folder
+  pegboard run --effort high --json-schema answer.json "Which files are unused?"
   pegboard run --agent Explore "Where is X?"    as an agent, with its tools only
 
 Needs ANTHROPIC_API_KEY, or --replay. Press Ctrl-C once to interrupt the turn, twice to quit.
@@ -78,10 +77,11 @@ def parse(words: list[str]) -> argparse.Namespace:
     parser.add_argument("--agent", metavar="A", help="run as this agent, with its instructions, tools and limits")
     parser.add_argument("--max-turns", type=int, metavar="N", help="the maximum number of requests per prompt")
     parser.add_argument("--add-dir", action="append", metavar="DIR", help="an additional working directory")
-    parser.add_argument("--resume", nargs="?", const="", metavar="ID", help="continue a session (default: the last)")
+    resuming.add(parser)
+    request_flags.add(parser)
     given = parser.parse_args(words)
-    if given.resume and given.prompt is None and not set(given.resume) <= set("0123456789abcdef"):
-        given.prompt, given.resume = given.resume, ""  # `--resume "And now?"`: a prompt, not an id.
+    given.asking = request_flags.layer(parser, given)
+    resuming.check(parser, given)
     if given.max_turns is not None and given.max_turns < 1:
         parser.error("--max-turns must be 1 or more")
     for folder in given.add_dir or ():
@@ -92,7 +92,7 @@ def parse(words: list[str]) -> argparse.Namespace:
 
 def layer(given: argparse.Namespace) -> dict[str, Any]:
     """What the options say, as settings."""
-    made: dict[str, Any] = {}
+    made: dict[str, Any] = dict(given.asking)
     if given.tools is not None:
         made["availableTools"] = options.words(given.tools)
     if given.exclude_tools:
@@ -116,15 +116,21 @@ def the_prompt(given: argparse.Namespace) -> str | None:
 async def converse(given: argparse.Namespace, board: Board, view: View, prompt: str | None) -> int:
     """Answer the prompt, or prompts until the person quits; Ctrl-C once interrupts the turn."""
     from pegboard import ProviderError
+    from pegboard_cli.session_opening import open_session
     from pegboard_cli.signals import interrupting
 
+    opened: list[Session] = []
     try:
         async with open_session(given, board) as session:
+            opened.append(session)
             with interrupting(lambda: interrupt(session)):
                 return await answer(session, view, prompt)
     except ProviderError as error:
         view.fail(str(error))
         return PROVIDER
+    finally:
+        for session in opened:
+            view.say_goodbye(session)
 
 
 def interrupt(session: Session) -> bool:
@@ -168,99 +174,3 @@ def finish(outcome: Outcome, session: Session, view: View) -> int:
     """Show how it went; the exit code says it too."""
     view.finish(outcome, session)
     return {"end": OK, "interrupted": INTERRUPTED}.get(outcome.stopped_by, FAILED)
-
-
-def open_session(given: argparse.Namespace, board: Board) -> Session:
-    """A session as the options and settings want it, new or resumed."""
-    from pegboard import Notice
-    from pegboard_cli.sessions_command import AS_AGENT, find_session, new_session, selected_agent
-    from pegboard_session import Restored, Retries, Session, restore
-
-    settings: Settings = board.settings
-    resumes = given.resume is not None
-    path = find_session(given.resume) if resumes else new_session(settings)
-    transcript = keep(path, settings, must=resumes) if path else None
-    restored = restore(path) if resumes and path else Restored()
-    roots = tuple(Path(folder).resolve() for folder in given.add_dir or ())
-    ctx = board.context(roots=roots)
-    ctx = ctx.after(replace(restored.change(), mode=None))
-    # A recorded mode is only a request: an option overrides it, and a refusal applies to it too.
-    recorded = restored.change().mode
-    mode, refusal = board.hooks.modes.starting(settings, given.permission_mode or recorded)
-    if refusal:
-        options.warn(settings, [refusal])
-    ctx = replace(ctx, mode=mode, cwd=ctx.cwd if ctx.cwd.is_dir() else Path(settings.cwd))
-    name = given.agent if given.agent is not None or not resumes else selected_agent(restored.lines)
-    chosen = the_agent(name, board, ctx) if name is not None else None
-    if chosen:
-        options.warn(settings, [Notice(f"--agent {name}", words) for words in chosen.warnings])
-        ctx = chosen.ctx
-    most = settings.get("maxTurns")
-    session = Session(
-        chosen.board if chosen else board,
-        the_provider(given, board),
-        model=given.model or (chosen and chosen.model) or settings.get("model", MODEL),
-        system=chosen.system if chosen else (),
-        ctx=ctx,
-        max_turns=min(most, chosen.max_turns or most) if chosen else most,
-        transcript=transcript,
-        retries=Retries.of(settings, watched=sys.stdin.isatty() and sys.stderr.isatty()),
-        session_id=path.stem if path else "",
-    )
-    if name is not None:
-        session.write(AS_AGENT, name=name)
-    if resumes:
-        session.resume(restored, ctx)
-    return session
-
-
-def the_agent(name: str, board: Board, ctx: Context) -> Any:
-    """The session as the agent with this name."""
-    from pegboard import DefinitionError, ToolError
-    from pegboard.wording import did_you_mean
-    from pegboard_session import find_agents
-
-    as_agent = board.services.others.get("run_as_agent")
-    if not callable(as_agent):
-        raise DefinitionError("--agent needs the package pegboard-agent. Run: pip install pegboard-agent")
-    found = find_agents(board)
-    if name not in found:
-        known = ", ".join(sorted(found)) or "none"
-        raise DefinitionError(f"There is no agent {name!r}.{did_you_mean(name, found)} The agents here are: {known}.")
-    try:
-        return as_agent(board, found[name], ctx)
-    except ToolError as error:
-        raise DefinitionError(error.message) from None
-
-
-def keep(path: Path, settings: Settings, *, must: bool) -> Transcript | None:
-    """The transcript; a new conversation continues without one if it cannot be saved."""
-    from pegboard import Notice
-    from pegboard_session import Transcript
-
-    try:
-        return Transcript(path)
-    except OSError as error:
-        if must:
-            raise
-        options.warn(settings, [Notice(str(path), f"The conversation is not saved: {error.strerror}.")])
-        return None
-
-
-def the_provider(given: argparse.Namespace, board: Board) -> Provider:
-    """The script, or the provider that settings name."""
-    from pegboard import ProviderError
-    from pegboard_session import ReplayProvider, find_providers
-
-    if given.replay:
-        return ReplayProvider.from_file(given.replay)
-    name, found = board.settings.get("provider"), find_providers(board)
-    if name not in found:
-        raise ProviderError(
-            f"There is no provider {name!r}. Install pegboard-{name}, or play a script with --replay.", kind="script"
-        )
-    missing = getattr(found[name], "missing", None)
-    if missing and (needed := missing()):
-        reason = f"{needed} is not set. Set it, or play a script with --replay."
-        raise ProviderError(reason, kind="authentication")
-    return found[name]

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from pegboard import PegboardError, Settings
-from pegboard.settings import state_dir
 from pegboard_cli import options, output
 from pegboard_cli.main import OK
+from pegboard_cli.resuming import find_session, store
 from pegboard_session.store import TranscriptStore
 
 # Imports happen inside functions: a listing and --help must not load what only other commands need.
@@ -23,6 +23,7 @@ EXAMPLES = """\
   pegboard sessions show ID --agent A
   pegboard sessions delete ID
   pegboard run --resume ID "Go on"
+  pegboard run --continue            go on with the last one of this folder
 """
 
 AS_AGENT = "as_agent"
@@ -54,12 +55,6 @@ def selected_agent(lines: Sequence[Mapping[str, Any]]) -> str | None:
     return next((str(entry.get("name", "")) for entry in reversed(lines) if entry["type"] == AS_AGENT), None)
 
 
-def store() -> TranscriptStore | None:
-    """Where transcripts are kept; None where there is no place for them."""
-    state = state_dir(os.environ)
-    return TranscriptStore(Path(state, "transcripts")) if state else None
-
-
 def transcripts() -> list[Path]:
     """All transcripts, newest first."""
     kept = store()
@@ -73,14 +68,6 @@ def new_session(settings: Settings) -> Path | None:
         return None
     kept.expire(settings.get("sessionRetentionDays"))
     return kept.new()
-
-
-def find_session(beginning: str) -> Path:
-    """The transcript whose id begins like this; the newest for nothing."""
-    kept = store()
-    if kept is None:
-        raise PegboardError("Sessions cannot be saved: there is no home directory. Set HOME or XDG_STATE_HOME.")
-    return kept.find(beginning)
 
 
 def agent_of(path: Path, wanted: str) -> Path:
@@ -106,26 +93,35 @@ def show_list(*, as_json: bool) -> int:
         output.print_json(rows)
     else:
         output.print_table(
-            ["ID", "WHEN", "MESSAGES", "PROMPT"],
-            [[r["id"][:12], r["when"], str(r["messages"]), r["prompt"][:80]] for r in rows],
+            ["ID", "WHEN", "TURNS", "COST", "FOLDER", "PROMPT"],
+            [[r["id"][:12], r["when"], str(r["turns"]), cost(r), r["folder"], r["prompt"][:80]] for r in rows],
         )
     return OK
+
+
+def cost(row: Mapping[str, Any]) -> str:
+    """What a session cost, as far as prices are known."""
+    return "" if row["cost"] is None else f"{row['cost']:.4f}"
 
 
 def describe(path: Path) -> dict[str, Any]:
     """What a transcript is about."""
     from pegboard_session import restore
 
+    row: dict[str, Any] = {"folder": "", "messages": 0, "turns": 0, "cost": None}
     try:
         restored = restore(path, whole=True)
-        count, prompt = len(restored.messages), restored.prompt
+        usage = restored.usage
+        row = {"folder": restored.folder, "messages": len(restored.messages), "turns": restored.turns}
+        row["cost"] = float(usage.cost) if usage and usage.priced else None
+        row["prompt"] = restored.prompt
     except PegboardError as error:
-        count, prompt = 0, f"({error})"
+        row["prompt"] = f"({error})"
     try:
         when = time.strftime("%Y-%m-%d %H:%M", time.localtime(path.stat().st_mtime))
     except OSError:
         when = ""
-    return {"id": path.stem, "when": when, "messages": count, "prompt": prompt}
+    return {"id": path.stem, "when": when, **row}
 
 
 def show(path: Path, *, as_json: bool) -> int:

@@ -21,7 +21,7 @@ Execute = Callable[[Any, Context], Awaitable[Any]]
 
 
 class _Router:
-    """Stands in for `sys.stdout`: inside a call the text goes to the call's own buffer, outside to where it went."""
+    """Replaces `sys.stdout`: inside a call the text goes to the call's own buffer, outside to where it went."""
 
     def __init__(self, outside: Any) -> None:
         self.outside = outside

@@ -23,7 +23,7 @@ EXAMPLES = """\
   pegboard trust --revoke        stop trusting it
   pegboard trust list            every trusted project (a folder of that name is ./list)
 
-A project is known by its real path. Repositories inside it and linked worktrees need trust of their own.
+A project is identified by its real path. Repositories inside it and linked worktrees must be trusted separately.
 Until it is trusted, a project's settings can forbid and ask, but not allow, run hooks or set variables.
 """
 

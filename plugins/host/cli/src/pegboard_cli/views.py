@@ -38,7 +38,7 @@ class View:
         self.terminal_input = TerminalInput()
         self.board: Board | None = None
         """Set once there is one: it knows how its tools want to be shown."""
-        self._midline = self._prompting = False
+        self._midline = self._prompting = self._thinking = False
         self._held: list[Event] | None = None
 
     def __enter__(self) -> Self:
@@ -69,15 +69,32 @@ class View:
 
     def on_text_written(self, text: str, **rest: Any) -> None:
         """The model writes."""
+        self._end_thinking()
         self.print(printable(text))
         self._midline = not text.endswith("\n")
 
+    def on_thinking_written(self, text: str, **rest: Any) -> None:
+        """The model thinks: dimmed on a terminal, and apart from the answer."""
+        if not self._thinking:
+            self._end_line()
+        if sys.stderr.isatty():
+            sys.stderr.write(f"\x1b[2m{printable(text, sys.stderr)}\x1b[0m")
+            sys.stderr.flush()
+            self._thinking = True
+
+    def _end_thinking(self) -> None:
+        if self._thinking:
+            sys.stderr.write("\n")
+            self._thinking = False
+
     def on_message_finished(self, **data: Any) -> None:
         """The model has ended a message."""
+        self._end_thinking()
         self._end_line()
 
     def on_call_requested(self, id: str, name: str, input: dict[str, Any], **rest: Any) -> None:
         """The model has written a call."""
+        self._end_thinking()
         self.inputs[id] = summary(name, input)
 
     def on_call_finished(
@@ -139,6 +156,12 @@ class View:
         if use.window:
             self.say(f"  context: {use.tokens:,} of {use.window:,} tokens ({use.percent} %)")
 
+    def say_goodbye(self, session: Session) -> None:
+        """Say how to go on with a session that was saved."""
+        if session.transcript and not session.transcript.is_empty and not self.failed:
+            self._end_line()
+            sys.stderr.write(f"Session {session.id}. Go on with: pegboard run --resume {session.id[:12]}\n")
+
     def show_prompt(self) -> None:
         """Say that it is the person's turn."""
         sys.stderr.write("> ")
@@ -182,7 +205,14 @@ class View:
                 self.failed = error
 
 
-class StreamJsonView(View):
+class DataView(View):
+    """For programs: the id of the session is part of the data."""
+
+    def say_goodbye(self, session: Session) -> None:
+        """Nothing more."""
+
+
+class StreamJsonView(DataView):
     """A JSON object a line, each with its type and a monotonic time in seconds."""
 
     @hookimpl
@@ -205,7 +235,7 @@ class StreamJsonView(View):
         super().fail(message)
 
 
-class JsonView(View):
+class JsonView(DataView):
     """One JSON object at the end."""
 
     @hookimpl
@@ -225,6 +255,7 @@ def result_data(outcome: Outcome, session: Session) -> dict[str, Any]:
         "stopped_by": outcome.stopped_by,
         "is_error": outcome.stopped_by != "end",
         "turns": outcome.turns,
+        **({"value": outcome.value} if session.output.schema is not None else {}),
         "usage": session.usage.as_data(),
         "context": {"tokens": session.compaction.use.tokens, "window": session.compaction.window},
     }

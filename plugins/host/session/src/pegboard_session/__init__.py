@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from pegboard_session.hookspecs import Compacting as Compacting
     from pegboard_session.hookspecs import Prompted as Prompted
     from pegboard_session.loop import Session as Session
+    from pegboard_session.model_options import ModelOptions as ModelOptions
     from pegboard_session.model_profile import ModelProfile as ModelProfile
     from pegboard_session.model_table import ModelTable as ModelTable
     from pegboard_session.outcome import Outcome as Outcome
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from pegboard_session.restored import Restored as Restored
     from pegboard_session.restored import restore as restore
     from pegboard_session.retries import Retries as Retries
+    from pegboard_session.system_prompt import PromptPart as PromptPart
     from pegboard_session.transcript import Transcript as Transcript
     from pegboard_session.usage import SessionUsage as SessionUsage
 
@@ -53,10 +55,12 @@ _HOME = {
     "ContextUse": "context_size",
     "EventStream": "event_stream",
     "Message": "providers",
+    "ModelOptions": "model_options",
     "ModelProfile": "model_profile",
     "ModelTable": "model_table",
     "OpaqueBlock": "providers",
     "Outcome": "outcome",
+    "PromptPart": "system_prompt",
     "Prompted": "hookspecs",
     "Provider": "providers",
     "ProviderEvent": "providers",

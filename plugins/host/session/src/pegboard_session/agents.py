@@ -27,6 +27,8 @@ class AgentDefinition:
     isolation: str = ""
     """`worktree` for an agent that works in a checkout of its own."""
     color: str = ""
+    memory_files: bool = True
+    """Whether it is shown memory files, such as the project's AGENTS.md."""
 
 
 def registered_agents(board: ToolBoard) -> dict[str, AgentDefinition]:

@@ -62,7 +62,7 @@ def _size(block: JSON) -> int:
 
 
 def _note(block: JSON, name: str, store: ResultsStore) -> str:
-    """What stands in the place of a result; empty if its text could not be saved."""
+    """The note that replaces a result; empty if its text could not be saved."""
     texts = [Text(part["text"]) for part in block["content"] if part["type"] == "text"]
     others = len(block["content"]) - len(texts)
     size, words = sum(len(text.text) for text in texts), list[str]()
@@ -71,9 +71,9 @@ def _note(block: JSON, name: str, store: ResultsStore) -> str:
         path = next((found for text in fitted if (found := getattr(text, "path", None))), None)
         if path is None:
             return ""
-        words.append(f"This old result of {name} ({size:,} characters) was removed to save room.")
+        words.append(f"This old result of {name} ({size:,} characters) was removed to save space.")
         words.append(f"It is saved in full in {path}: read the parts you need, or search it.")
     if others:
-        words.append(f"A picture or document in this old result of {name} was removed to save room.")
+        words.append(f"A picture or document in this old result of {name} was removed to save space.")
         words.append("Make the call again if you need to see it.")
     return f"[{' '.join(words)}]"

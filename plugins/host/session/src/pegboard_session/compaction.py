@@ -100,7 +100,7 @@ class Compaction:
         return min(window * self.rules.at // 100, window - answer - window // 50)
 
     async def make_room(self) -> None:
-        """Before a request: compact if somebody wants it, or if the conversation has grown too long."""
+        """Before a request: compact if that is requested, or if the conversation has grown too long."""
         if self._prompt is not self._session.conversation.prompt:  # After a new prompt, what failed may work.
             self._prompt, self._failures = self._session.conversation.prompt, 0
         async with self._lock:
@@ -170,7 +170,7 @@ class Compaction:
     async def _summarise(self, trigger: str, focus: str, keep: int | None = None) -> Compacted:
         session, before = self._session, self._size()
         messages = session.conversation.messages
-        if keep is None:  # Somebody wants it: at least three quarters of what there is.
+        if keep is None:  # It was requested: at least three quarters of what there is.
             share = (self.window or before) * self.rules.keep // 100
             keep = min(share, before // 4)
         cut = find_cut(messages, keep, self.meter)

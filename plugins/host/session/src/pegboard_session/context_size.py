@@ -26,7 +26,7 @@ class ContextUse:
 
     tokens: int
     window: int | None = None
-    """None where nobody knows how large it is."""
+    """None if its size is not known."""
 
     @property
     def percent(self) -> int | None:

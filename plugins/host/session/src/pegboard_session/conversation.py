@@ -56,6 +56,8 @@ class Conversation:
         told, self._news = self._news, []
         told += [words for words in collect_reminders(self._session, moment) if words not in told]
         told += deferred_reminder(self._session)
+        if moment == "prompt" and (form := self._session.output.new_prompt(self._session.asking.is_held_to_schema)):
+            told.append(as_reminder(form))
         return [{"type": "text", "text": words} for words in told]
 
     def hand_over(self) -> None:
@@ -98,7 +100,7 @@ class Conversation:
         key = (pool, loaded)
         if self._definitions[0] != key:
             self._definitions = (key, session.tools.definitions(profile, loaded))
-        system = tuple(part for part in (*session.system, *pool.guidance()) if part)
+        system = tuple(part.text for part in session.system_prompt.parts())
         if profile.binds_thinking and self._prefix != (system, self._definitions[1]):
             drop_thinking(self.messages)
         self._prefix = (system, self._definitions[1])
@@ -110,5 +112,6 @@ class Conversation:
             self.answer_tokens,
             session.options,
             CachePoints(tuple(pool.cache_breakpoints()), system=True, last_message=True),
-            fetched=tuple(entry.name for entry in pool.fetched(loaded)),
+            session.asking.options,
+            tuple(entry.name for entry in pool.fetched(loaded)),
         )

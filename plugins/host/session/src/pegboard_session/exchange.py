@@ -31,6 +31,7 @@ class Exchange:
         self._questions: anyio.Lock = parent._questions if parent else anyio.Lock()
         self._abandoned: AbandonedThreads = parent._abandoned if parent else AbandonedThreads()
         self._options = turn_options(session.board.settings)
+        self._options |= {"questions": self._questions, "abandoned": self._abandoned}
         self._budget: int = session.board.settings.get("resultBudgetChars", RESULTS_BUDGET)
 
     async def run(self) -> tuple[Answer, list[Result]]:
@@ -64,8 +65,7 @@ class Exchange:
         answer, broken = Answer(session.conversation.call_ids), None
         request = session.conversation.request()
         session.emit("request_started", attempt=attempt)
-        shared = {"questions": self._questions, "abandoned": self._abandoned}
-        async with Turn(session.ctx, session.desk, **shared, **self._options) as turn:
+        async with Turn(session.ctx, session.desk, **self._options) as turn:
             interruption.turn = turn
             with interruption.cancels():
                 try:

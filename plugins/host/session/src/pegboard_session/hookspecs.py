@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from pegboard_session.agents import AgentDefinition
     from pegboard_session.loop import Session
     from pegboard_session.providers import Provider
+    from pegboard_session.system_prompt import PromptPart
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +120,25 @@ class SessionHooks:
                 return {"notebook": {"session": session.id, "pages": []}}
         """
 
+    async def system_prompt_parts(self, session: Session, ctx: Context) -> Sequence[PromptPart] | None:
+        """Add parts to the system prompt.
+
+        Called once for each session and each sub-agent's session, when it opens; `pegboard prompt show` calls it too.
+        Answers are collected and sorted by their `order`. Of two plugins with a part of one name the first's counts,
+        and what a session was given as `system` counts as `instructions` before any of them. The parts stay as they are
+        for the whole session, so that a service can cache them: tell changes with `add_reminders`. A `SettingsError`
+        stops the session; any other exception is noted and adds nothing. May await.
+
+        :param session: the `pegboard_session.Session` that opens; its `parent` is None unless it is a sub-agent's.
+        :param ctx: where the session runs.
+
+        Example::
+
+            @hookimpl
+            def system_prompt_parts(session, ctx):
+                return [PromptPart("house-rules", (ctx.cwd / "HOUSE_RULES").read_text(), order=60)]
+        """
+
     async def start_session(self, session_id: str, source: str, transcript: Path | None, ctx: Context) -> str | None:
         """Tell the model something before the first prompt.
 
@@ -197,7 +217,7 @@ class SessionHooks:
         Called before each summary, when every call has its result. Everyone is asked; the first `block` counts, all
         else adds up. An exception is noted and stops nothing. May await.
 
-        :param trigger: `auto` when the conversation has grown too long, `manual` when somebody wants it.
+        :param trigger: `auto` when the conversation has grown too long, `manual` when it was requested.
         :param what_to_keep: what whoever wants it has said; may be empty.
         :param ctx: where the session runs.
 

@@ -13,6 +13,7 @@ from pegboard import JSON, Context, Event, Result
 from pegboard.hosting import STOP
 from pegboard_processes import Task
 from pegboard_session.account import Account, Budget
+from pegboard_session.agents import AgentDefinition
 from pegboard_session.answer import Answer
 from pegboard_session.boards import SessionBoard, ToolBoard
 from pegboard_session.compaction import Compacted, Compaction
@@ -21,6 +22,7 @@ from pegboard_session.event_stream import EventStream, EventStreams
 from pegboard_session.exchange import Exchange
 from pegboard_session.history import Block, as_block
 from pegboard_session.interruption import Interruption
+from pegboard_session.model_options import Asking
 from pegboard_session.model_profile import ModelProfile
 from pegboard_session.model_table import ModelTable
 from pegboard_session.model_tools import ModelTools
@@ -29,11 +31,12 @@ from pegboard_session.providers import Provider
 from pegboard_session.restored import Restored
 from pegboard_session.retries import Retries
 from pegboard_session.session_hooks import HookCalls, text_of
-from pegboard_session.session_services import add_plugin_services, open_services
+from pegboard_session.session_services import open_services, start
+from pegboard_session.structured_output import StructuredOutput
+from pegboard_session.system_prompt import SystemPrompt
 from pegboard_session.transcript import Transcript
 from pegboard_session.usage import SessionUsage
 
-MAX_TOKENS = 32_000
 MAX_TURNS = 200
 
 
@@ -49,7 +52,7 @@ class Session:
         system: Sequence[str] = (),
         ctx: Context | None = None,
         max_turns: int = MAX_TURNS,
-        max_tokens: int = MAX_TOKENS,
+        max_tokens: int | None = None,
         options: Mapping[str, Any] | None = None,
         transcript: Transcript | None = None,
         retries: Retries | None = None,
@@ -57,17 +60,23 @@ class Session:
         parent: Session | None = None,
         usage: SessionUsage | None = None,
         budget: Budget | None = None,
+        definition: AgentDefinition | None = None,
+        output_schema: JSON | None = None,
     ) -> None:
-        """`options` go to the provider with each request, under its own names.
+        """`system` are instructions in place of those that a plugin brings. `options` go to the provider as they are.
 
         `parent` is the session that starts this one for a sub-agent: the two share questions, services and costs. A
-        sub-agent passes its own `usage` and `budget`; the user's session has those of the settings.
+        sub-agent passes its own `usage` and `budget`; the user's session has those of the settings. `definition` says
+        which agent the session is, if it is one. Final answers follow the `output_schema`.
         """
         self.board, self.provider, self.system = board, provider, system
         self.models = ModelTable.of(board, provider)
         self.model = self.models.resolve(model)
-        self.max_turns, self.max_tokens, self.options = max_turns, max_tokens, dict(options or {})
+        self.max_turns, self.options, self.definition = max_turns, dict(options or {}), definition
         self.transcript, self.parent = transcript, parent
+        self.output = StructuredOutput(output_schema)
+        self.asking = Asking(self, output_schema)
+        self.max_tokens: int = max_tokens or self.asking.max_tokens
         self.retries = retries or Retries.of(board.settings)
         self.id = session_id or uuid.uuid4().hex
         self.usage: SessionUsage = usage or SessionUsage(parent=parent.usage if parent else None)
@@ -77,6 +86,7 @@ class Session:
         self.restored = Restored()
         """What an earlier process left behind, for plugins that continue from it."""
         self.conversation = Conversation(self)
+        self.system_prompt = SystemPrompt(self)
         self.tools = ModelTools(board, ctx.agent.kind if ctx else "main")
         """The tools of the board as the model gets them."""
         self.desk = SessionBoard(
@@ -87,14 +97,12 @@ class Session:
         )
         # The gate too: a tool calls others with the tools of this session's agent, wherever the context comes from.
         self.ctx = replace(ctx or board.context(), session_id=self.id, gate=self.desk.nested)
-        self.interruption = Interruption()
+        self.hooks, self.interruption = HookCalls(board), Interruption()
         self._exchange: Exchange = Exchange(self, parent._exchange if parent else None)
-        self._busy = False
+        self._busy, self._context = False, list[Block]()
         self.on_task_stopped: list[Callable[[Task], None]] = []
         """Called with background work that is stopped."""
-        self.hooks = HookCalls(board)
         self.compaction: Compaction = Compaction(self)
-        self._context: list[Block] = []
         self._streams = EventStreams(self.desk.scoped)
 
     async def __aenter__(self) -> Self:
@@ -102,12 +110,7 @@ class Session:
         self._exits = AsyncExitStack()
         try:
             self.ctx = replace(self.ctx, services=await open_services(self, self._exits))
-            add_plugin_services(self)
-            self.emit("session_started", id=self.id, model=self.model, cwd=str(self.ctx.cwd))
-            self.write("session", id=self.id, model=self.model, cwd=str(self.ctx.cwd), provider=self.provider.name)
-            source, transcript = "resume" if self.messages else "startup", self.transcript
-            path = transcript.path if transcript else None
-            self._context = await self.hooks.start(self.ctx, self.id, source, path)
+            self._context = await start(self)
         except BaseException as error:  # Cancelled: `__aexit__` will not run because `__aenter__` has not returned.
             await self._close(type(error), error, error.__traceback__)
             raise
@@ -238,7 +241,7 @@ class Session:
         more: list[Block] = []
         with self.interruption.cancels():  # Interrupted, there is no more.
             more += await self.hooks.stop(self.ctx, text)
-        return more
+        return more or self.output.ask_again(text)
 
     def _check_budget(self) -> None:
         """After each answer, here or in an agent below: note the totals, and stop where the budget ends."""
@@ -260,8 +263,9 @@ class Session:
         return self._finish("", self.limit or "interrupted", 0)
 
     def _finish(self, text: str, why: str, turns: int) -> Outcome:
-        self.emit("prompt_answered", stopped_by=why, turns=turns)
-        return Outcome(text, why, turns)
+        outcome = self.output.outcome_of(text, why, turns)
+        self.emit("prompt_answered", stopped_by=outcome.stopped_by, turns=turns)
+        return outcome
 
     def _append_user_message(self, content: list[Block]) -> None:
         self.conversation.append("user", content)
@@ -274,11 +278,7 @@ class Session:
 
     def write(self, kind: str, **data: Any) -> None:
         """Keep a line. A disk that takes no more ends the transcript, not the conversation."""
-        if not self.transcript:
-            return
-        try:
-            self.transcript.write(kind, **data)
-        except OSError as error:
-            self.transcript.close()
+        self.restored.note(kind, data)
+        if self.transcript and (reason := self.transcript.try_to_write(kind, data)):
             self.transcript = None
-            self.emit("notice", message=f"The conversation is no longer saved: {error.strerror}.", data={})
+            self.emit("notice", message=f"The conversation is no longer saved: {reason}.", data={})

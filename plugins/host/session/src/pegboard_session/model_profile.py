@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from pegboard import Profile
 from pegboard_session.prices import Price
@@ -17,6 +18,8 @@ FEATURES = {
     "thinking_off": "answering without thinking",
     "thinking_between_tools": "thinking only between calls",
     "effort": "a level of effort",
+    "effort_xhigh": "the effort xhigh",
+    "effort_max": "the effort max",
     "structured_output": "answers that follow a JSON schema",
     "context_management": "clearing and compaction by the service",
     "stop_sequences": "stop sequences",
@@ -31,9 +34,9 @@ class ModelProfile(Profile):
     """One model as the table has it. Hooks get it as their `profile`."""
 
     window: int | None = None
-    """How many tokens a request and its answer may have together; None where nobody knows."""
+    """How many tokens a request and its answer may have together; None if not known."""
     max_output: int | None = None
-    """How many tokens an answer may have; None where nobody knows."""
+    """How many tokens an answer may have; None if not known."""
     features: Mapping[str, bool] = field(default_factory=dict)
     price: Price | None = None
     binds_thinking: bool = False
@@ -44,6 +47,8 @@ class ModelProfile(Profile):
     """Tools that another one replaces for this model: `{"Edit": "ApplyPatch"}`."""
     reworded_tools: Mapping[str, str] = field(default_factory=dict)
     """Descriptions that this model reads instead of the tools' own."""
+    options: Mapping[str, Any] = field(default_factory=dict)
+    """How the model is asked where settings do not say it, under the names of the settings."""
 
     def supports(self, feature: str) -> bool:
         """Whether a request may use a feature. Only what the table denies is not supported: services may know more."""

@@ -85,6 +85,52 @@ def _tools(key: str, value: object) -> str:
 
 
 Check = Callable[[str, Any], str]
+
+
+def _one_of(*choices: str) -> Check:
+    def check(key: str, value: object) -> str:
+        return "" if value in choices else f"{key} must be one of {', '.join(choices)}, got {shown(value)}."
+
+    return check
+
+
+def _object(key: str, value: object) -> str:
+    return "" if isinstance(value, dict) else f"{key} must be an object, got {shown(value)}."
+
+
+def _texts(key: str, value: object) -> str:
+    fits = isinstance(value, dict) and all(isinstance(item, str) for item in value.values())
+    return "" if fits else f"{key} must be an object with string values, got {shown(value)}."
+
+
+OPTION_FIELDS: dict[str, Check] = {
+    "thinking": _one_of("adaptive", "budget", "off"),
+    "thinkingBudget": _count,
+    "thinkingDisplay": _one_of("summarized", "omitted"),
+    "effort": _one_of("low", "medium", "high", "xhigh", "max"),
+    "maxTokens": _count,
+    "betas": _names,
+    "contextManagement": _object,
+    "speed": _one_of("standard", "fast"),
+    "serviceTier": _one_of("auto", "standard_only"),
+    "stopSequences": _names,
+    "requestHeaders": _texts,
+    "requestMetadata": _texts,
+}
+"""What a row may say about how its model is asked: the settings of the same names."""
+
+
+def _options(key: str, value: object) -> str:
+    if not isinstance(value, dict):
+        return f"{key} must be an object, got {shown(value)}."
+    for name, given in value.items():
+        if name not in OPTION_FIELDS:
+            return f"{key}: there is no option {name!r}.{did_you_mean(name, OPTION_FIELDS)}"
+        if fault := OPTION_FIELDS[name](f"{key}.{name}", given):
+            return fault
+    return ""
+
+
 TOOL_FIELDS: dict[str, Check] = {"hide": _names, "show": _names, "swap": _words, "reword": _words}
 FIELDS: dict[str, Check] = {
     "window": _count,
@@ -94,4 +140,5 @@ FIELDS: dict[str, Check] = {
     "aliases": _names,
     "bindsThinking": _flag,
     "tools": _tools,
+    "options": _options,
 }

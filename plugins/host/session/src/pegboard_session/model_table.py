@@ -74,9 +74,11 @@ class ModelTable:
         shown: dict[str, bool] = {}
         swaps: dict[str, str] = {}
         words: dict[str, str] = {}
+        options: dict[str, Any] = {}
         for row in self._fitting(model):
             made |= {key: row[key] for key in ("window", "maxOutput", "price", "bindsThinking") if key in row}
             features |= row.get("supports", {})
+            options |= row.get("options", {})
             tools = row.get("tools", {})
             shown |= dict.fromkeys(tools.get("hide", ()), False) | dict.fromkeys(tools.get("show", ()), True)
             swaps |= tools.get("swap", {})
@@ -92,6 +94,7 @@ class ModelTable:
             frozenset(name for name, is_shown in shown.items() if not is_shown),
             {old: new for old, new in swaps.items() if not shown.get(old, False)},
             words,
+            options,
         )
 
     def _fitting(self, model: str) -> Iterable[Mapping[str, Any]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 ENDINGS = {"max_tokens": "max_tokens", "refusal": "refusal", "context_overflow": "context_overflow"}
 """Reasons of a provider to stop that are more than an end."""
@@ -15,8 +16,10 @@ class Outcome:
     text: str
     stopped_by: str
     """`end`, or why not: `max_turns`, `token_budget`, `cost_budget`, `interrupted`, `max_tokens`, `refusal`,
-    `context_overflow`, `blocked` or `hook`.
+    `context_overflow`, `blocked`, `hook` or `invalid_output`.
 
     A prompt that a hook keeps back is `blocked`; a conversation that one ends is stopped by `hook`: then `text` is why.
     """
     turns: int
+    value: Any = None
+    """The answer as data, where the session has an output schema and the answer follows it."""

@@ -9,6 +9,8 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
+from pegboard_session.model_options import ModelOptions
+
 if TYPE_CHECKING:
     from pegboard_session.boards import ToolBoard
 
@@ -49,6 +51,8 @@ class Request:
     options: Mapping[str, Any] = field(default_factory=dict)
     """Further options under the service's own names, such as `temperature`; pass on what you do not know."""
     cache: CachePoints = CachePoints()
+    wanted: ModelOptions = field(default_factory=ModelOptions)
+    """How the model is asked: thinking, effort and the like. Leave out what your service has no words for."""
     fetched: Sequence[str] = ()
     """Tools at the end of `tools` that the model has fetched. A service that can load tools later may do so here:
     the `tool_result` that brought a tool names it under `fetched`."""

@@ -14,7 +14,7 @@ from pegboard_session.usage import SessionUsage
 
 INTERRUPTED = "This call was interrupted before it had a result. It may have run in part; check before you repeat it."
 OWN_LINES = frozenset(
-    {"block", "result", "discarded", "change", "usage", "news", "session", "prompt", "cleared", "compacted"}
+    {"block", "result", "discarded", "change", "usage", "news", "session", "prompt", "system", "cleared", "compacted"}
 )
 """The kinds of lines that a session reads itself; all others are handed to plugins."""
 
@@ -38,10 +38,21 @@ class Restored:
     prompt: str = ""
     """What the person wrote first."""
     last_prompt: str = ""
+    folder: str = ""
+    """Where the person was when it was last opened."""
+    turns: int = 0
+    """How many prompts there were."""
+    system: dict[str, str] = field(default_factory=dict)
+    """The parts of the system prompt that are sent again as they were, by name."""
     news: list[str] = field(default_factory=list)
     """What was announced and never told."""
     lines: list[dict[str, Any]] = field(default_factory=list)
     """What plugins have written, and the messages of the user, in their order."""
+
+    def note(self, kind: str, data: dict[str, Any]) -> None:
+        """Keep a line of a plugin that this process writes, for a session that goes on in it."""
+        if kind not in OWN_LINES and kind != "user":
+            self.lines.append({"type": kind, **data})
 
     def change(self) -> Change:
         """All changes of context in one."""
@@ -107,9 +118,13 @@ def _take_circumstances(made: Restored, entry: dict[str, Any]) -> None:
     elif kind == "session":
         made.provider = str(entry.get("provider", made.provider))
         made.cwd = Path(entry["cwd"]) if entry.get("cwd") else made.cwd
+        made.folder = str(entry.get("folder") or entry.get("cwd") or made.folder)
     elif kind == "prompt":
         made.last_prompt = str(entry.get("text", ""))
         made.prompt = made.prompt or made.last_prompt
+        made.turns += 1
+    elif kind == "system":
+        made.system |= {str(name): str(text) for name, text in entry["parts"].items()}
     elif kind == "news" and entry["text"] not in made.news:
         made.news.append(str(entry["text"]))
 

@@ -11,6 +11,7 @@ from pegboard import Services
 from pegboard_processes.background import LocalBackground
 from pegboard_processes.service import LocalProcesses
 from pegboard_session.completion import ProviderModel
+from pegboard_session.history import Block
 
 if TYPE_CHECKING:
     from pegboard_session.loop import Session
@@ -35,6 +36,20 @@ async def open_services(session: Session, exits: AsyncExitStack) -> Services:
     tools = session.tools.catalog(lambda name: getattr(session.desk.hooks, name, ()), lambda: session.profile)
     others = {**services.others, "conversation": session.conversation, "tools": tools}
     return replace(services, files=files, processes=processes, background=background, model=model, others=others)
+
+
+async def start(session: Session) -> list[Block]:
+    """Begin a session whose services are there: its system prompt, its line, and what hooks say before the prompt."""
+    add_plugin_services(session)
+    await session.system_prompt.open(session.restored.system)
+    session.asking.report()
+    where = {"cwd": str(session.ctx.cwd)}
+    session.emit("session_started", id=session.id, model=session.model, **where)
+    where["folder"] = session.board.settings.cwd
+    session.write("session", id=session.id, model=session.model, **where, provider=session.provider.name)
+    source = "resume" if session.messages else "startup"
+    path = session.transcript.path if session.transcript else None
+    return await session.hooks.start(session.ctx, session.id, source, path)
 
 
 def add_plugin_services(session: Session) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import json
 import os
 import shutil
 import time
@@ -15,6 +16,8 @@ from pegboard import PegboardError
 DAY = 86_400
 KEEP_DAYS = 30
 KEEP_NEWEST = 20
+SESSION, PROMPT = b'{"type":"session"', b'{"type":"prompt"'
+"""How lines begin that say where a session is, and what the person wrote. Others need not be parsed to find one."""
 TRASH_DAYS = 7
 """How long an expired transcript can be restored. A clock that is wrong for an hour must not delete anything."""
 
@@ -33,12 +36,18 @@ class TranscriptStore:
         """The file of a new session; it does not exist yet."""
         return self.folder / f"{uuid.uuid4().hex}.jsonl"
 
+    def latest(self, folder: str) -> Path:
+        """The transcript of the session with a prompt that was last used in this folder."""
+        for path in self.all():
+            if folder_of(path) == folder:
+                return path
+        raise PegboardError(f"There is no session in {folder} yet. `pegboard sessions` lists the saved sessions.")
+
     def find(self, beginning: str) -> Path:
-        """The transcript whose id starts with this; the newest if empty."""
+        """The transcript whose id starts with this."""
         found = [path for path in self.all() if path.stem.startswith(beginning)]
         if not found:
-            reason = f"No session begins with {beginning!r}." if beginning else "There is no session yet."
-            raise PegboardError(f"{reason} `pegboard sessions` lists the saved sessions.")
+            raise PegboardError(f"No session begins with {beginning!r}. `pegboard sessions` lists the saved sessions.")
         if beginning and len(found) > 1:
             raise PegboardError(f"{len(found)} sessions begin with {beginning!r}. Give more of the id.")
         return found[0]
@@ -63,6 +72,22 @@ class TranscriptStore:
         for used, path in _by_age(self.folder)[KEEP_NEWEST:]:
             if now - used > days * DAY and not _is_open(path):
                 _move(path, self.trash)
+
+
+def folder_of(path: Path) -> str:
+    """The folder that a session was last opened in; empty for one without a prompt, or that cannot be read."""
+    folder, is_empty = "", True
+    try:
+        with path.open("rb") as file:
+            for line in file:
+                if line.startswith(SESSION):
+                    entry = json.loads(line)
+                    folder = str(entry.get("folder") or entry.get("cwd") or folder)
+                elif is_empty and line.startswith(PROMPT):
+                    is_empty = False
+    except (OSError, ValueError, AttributeError):
+        return ""
+    return "" if is_empty else folder
 
 
 def _by_age(folder: Path) -> list[tuple[float, Path]]:

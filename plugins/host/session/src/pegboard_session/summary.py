@@ -29,7 +29,7 @@ numbers, exact error messages and how they were solved.
 Answer with the summary only."""
 FOCUS = "Keep this in particular: {focus}"
 OPENING = """\
-The earlier part of this conversation was replaced by this summary to save room.
+The earlier part of this conversation was replaced by this summary to save space.
 
 <summary>
 {summary}

@@ -5,7 +5,9 @@ from __future__ import annotations
 import fcntl
 import json
 import os
-from collections.abc import Iterator
+import shutil
+from collections.abc import Iterator, Mapping
+from errno import EACCES
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -13,6 +15,8 @@ from pegboard import PegboardError
 from pegboard_session.history import as_block
 
 TAIL = 1 << 16
+DESCRIBING = frozenset({"session", "system", "as_agent"})
+"""The kinds of lines that say what a session is, and not what happens in it."""
 USELESS = "The transcript cannot be resumed."
 
 
@@ -22,28 +26,77 @@ class Transcript:
     One at a time: two conversations in one file could not be told apart, so a second writer is a `PegboardError`.
     """
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    def __init__(self, path: Path, *, lazy: bool = False, fork_of: Path | None = None) -> None:
+        """With `lazy`, nothing is written before the first message: lines that describe the session wait for it.
+
+        A new file begins as a copy of `fork_of`, if that is given.
+        """
+        self.path, self._fork_of = path, fork_of
+        self._waiting: bytes | None = b"" if lazy else None
+        self._file: BinaryIO | None = None
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
-        self._file = os.fdopen(descriptor, "ab", buffering=0)
+        if not lazy or path.exists():
+            self._file = self._open()
+        elif not os.access(path.parent, os.W_OK):
+            raise PermissionError(EACCES, os.strerror(EACCES), str(path.parent))
+
+    def _open(self) -> BinaryIO:
+        if self._fork_of and not self.path.exists():
+            _copy(self._fork_of, self.path)
+        descriptor = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+        file = os.fdopen(descriptor, "ab", buffering=0)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            self._file.close()
-            raise PegboardError(f"The session {path.stem} is open in another process. Close it there first.") from None
-        cut_torn_line(path)
+            file.close()
+            name = self.path.stem
+            raise PegboardError(f"The session {name} is open in another process. Close it there first.") from None
+        cut_torn_line(self.path)
+        return file
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing has been written yet."""
+        return self._waiting is not None
 
     def write(self, kind: str, **data: Any) -> None:
         """One line."""
-        line = json.dumps({"type": kind, **data}, ensure_ascii=False, separators=(",", ":"))
-        rest = memoryview(line.encode("utf-8", "surrogatepass") + b"\n")
+        text = json.dumps({"type": kind, **data}, ensure_ascii=False, separators=(",", ":"))
+        line = text.encode("utf-8", "surrogatepass") + b"\n"
+        if self._waiting is not None:
+            line = self._waiting + line
+            if kind in DESCRIBING:
+                self._waiting = line
+                return
+            self._waiting = None
+        if self._file is None:
+            self._file = self._open()
+        rest = memoryview(line)
         while rest:  # A nearly full disk accepts a part of the line and refuses the rest.
             rest = rest[self._file.write(rest) :]
 
+    def try_to_write(self, kind: str, data: Mapping[str, Any]) -> str:
+        """One line; a disk that takes no more closes the file, and its reason is returned."""
+        try:
+            self.write(kind, **data)
+        except OSError as error:
+            self.close()
+            return error.strerror or type(error).__name__
+        return ""
+
     def close(self) -> None:
         """Close the file."""
-        self._file.close()
+        if self._file:
+            self._file.close()
+
+
+def _copy(source: Path, target: Path) -> None:
+    """Copy a transcript and those of its sub-agents."""
+    if source.with_suffix("").is_dir():
+        shutil.copytree(source.with_suffix(""), target.with_suffix(""))
+    descriptor = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    with source.open("rb") as old, open(descriptor, "wb") as new:
+        shutil.copyfileobj(old, new)
 
 
 def cut_torn_line(path: Path) -> None:

@@ -56,7 +56,10 @@ def path_fields(tool: Tool[Any, Any]) -> frozenset[str]:
 
 
 def from_schema(schema: Schema, definitions: Schema, paths: frozenset[str] = frozenset()) -> st.SearchStrategy[Any]:
-    """Values that fit a schema."""
+    """Values that fit a schema; its `examples` are among them, for text in a form that cannot be generated."""
+    if examples := schema.get("examples"):
+        rest = {key: value for key, value in schema.items() if key != "examples"}
+        return st.one_of(st.sampled_from(examples), from_schema(rest, definitions, paths))
     if "$ref" in schema:
         name = schema["$ref"].rsplit("/", 1)[-1]
         return st.deferred(lambda: from_schema(definitions[name], definitions, paths))

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Let documentation be written without a question."""
+"""Let documentation be written without asking."""
 
 import json
 import sys

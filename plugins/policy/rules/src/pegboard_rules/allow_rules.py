@@ -11,6 +11,7 @@ from pegboard_rules.subjects import EDIT, READ
 def allowed(call: CallView) -> Hit | None:
     """The rule that allows a call, or None. Where several are needed, the last one is returned."""
     view, facts = call.view, call.facts
+    # A path whose target is not known may be anything, so no rule can be said to cover it.
     if not all(path.sound for path in call.paths):
         return None
     if view.allow is not None:
@@ -57,6 +58,7 @@ def covering(call: CallView, path: ResolvedPath) -> Hit | None:
     capability, hit = EDIT if path.change else READ, None
     if (whole := call.rules.whole.get(("allow", capability))) is not None:
         return whole, path.spellings[-1]
+    # A rule for the link alone would let a link lead to any file.
     for spelling in path.spellings:
         fitting = allows_of(spelling, capability, call)
         if not fitting:
@@ -88,6 +90,7 @@ def _parts(call: CallView, parts: tuple[Part, ...]) -> Hit | None:
         found: list[Rule] = []
         index.find(part.text, found)
         plain = bool(call.facts.parts) or call.subject.kind != "command" or COMPOUND.isdisjoint(part.text)
+        # A prefix rule must not allow "ls; rm x": text that was not taken apart needs an exact rule.
         fitting = [rule for rule in found if rule.is_exact or (plain and not part.exact)]
         if fitting:
             hit = (min(fitting, key=_order), part.text)

@@ -118,6 +118,7 @@ def _guard_path(call: CallView, path: ResolvedPath, found: Restrictions) -> None
 
 def guards_of(spelling: str, path: ResolvedPath, rules: RuleSet, view: ToolRules, bases: Bases) -> list[Rule]:
     """The deny and ask rules that reach what a call does with a path, under one of its spellings."""
+    # Only restrictions are folded: on a volume that ignores case, another spelling must not avoid them.
     text = rules.folded(spelling) if rules.volume.folds else spelling
     found = hits_on(text, rules.guard_root, rules.guard_cwd, bases)
     if found:
@@ -134,6 +135,7 @@ def hits_on(text: str, root: PathIndex, cwd: PathIndex, bases: Bases) -> list[Ru
         root.find(names, found)
     if not cwd.empty:
         for folder, count in bases:
+            # /srv/app must not count as inside /srv/ap.
             if text.startswith(folder) and (len(text) == len(folder) or text[len(folder)] == "/" or folder == "/"):
                 cwd.find(names[count:], found)
     return found
@@ -142,6 +144,7 @@ def hits_on(text: str, root: PathIndex, cwd: PathIndex, bases: Bases) -> list[Ru
 def concerns(rule: Rule, path: ResolvedPath) -> bool:
     """Whether a rule on reading or editing speaks of what the call does. A denied read denies writing too."""
     if rule.tool == READ:
+        # Writing tells something about content as well (diffs, errors), so a denied read denies all access.
         return path.read or rule.kind == "deny"
     return rule.tool == EDIT and (path.write or path.delete)
 
@@ -151,6 +154,7 @@ def _guard_texts(call: CallView, found: Restrictions) -> None:
     if index is None:
         return
     if parts is None:
+        # Without the input no rule can be ruled out, and doubt asks.
         found.doubt = index.rules[0]
         return
     hits: list[Rule] = []
@@ -168,6 +172,7 @@ def _readings(parts: tuple[Part, ...], *, taken_apart: bool) -> Iterator[str]:
     for part in parts:
         yield part.text
         yield from part.also
+        # Crude on purpose: cutting too much only makes a rule that restricts match more.
         if not taken_apart and not COMPOUND.isdisjoint(part.text):
             pieces = part.text
             for sign in "&|;()`\n":

@@ -29,6 +29,7 @@ def opinions(tool: Tool[Any, Any], args: Input | None, facts: Facts, ctx: Contex
     said: list[Decision] = []
     if found.deny is not None:
         said.append(by_rule(call, found.deny))
+    # Before allow rules, which cannot override it.
     if call.paths and (asks := by_safety(call, ctx)) is not None:
         said.append(asks)
     if found.ask is not None:

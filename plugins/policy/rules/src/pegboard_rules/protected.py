@@ -146,6 +146,7 @@ class ProtectedPaths:
         """The spelling under which a path must not be deleted without asking, or None."""
         for spelling in path.spellings:
             names = names_of(_fold(spelling))
+            # rm -r dir/* is as bad as rm -r dir.
             if names and names[-1] in WHOLE:
                 names.pop()
             if len(names) <= 1 or "/" + "/".join(names) in self._critical or _is_drive(names):
@@ -158,6 +159,7 @@ def _protected_name(names: list[str]) -> bool:
         return False
     if names[-1] in ALL_FILES or names[-1].endswith(ENDINGS):
         return True
+    # One set operation rules out most paths; the loop below would cost every file of a search.
     tells = not TELLING.isdisjoint(names) or any("~" in name for name in names)
     return tells and _in_folder(names)
 
@@ -169,6 +171,7 @@ def _in_folder(names: list[str]) -> bool:
             return True
         if at and (names[at - 1], name) in ALL_FOLDERS_IN:
             return True
+        # Linux mounts NTFS too, as WSL does with every Windows drive; git refuses these names for the same reason.
         if "~" in name and name.rstrip("0123456789") in SHORT:
             return True
     return False

@@ -1,4 +1,4 @@
-"""Let Bash run without a question where the sandbox holds whatever the command does."""
+"""Let Bash run without asking where the sandbox holds whatever the command does."""
 
 from __future__ import annotations
 

@@ -68,6 +68,7 @@ def command(
     if lock:
         words += ["--lock-file", lock]
     words += ["--ro-bind", "/", "/"]
+    # By components, not by characters: a folder must come before everything inside it, or it would hide that again.
     for path in sorted(mounts, key=lambda path: path.split("/")):
         words += mounts[path]
     for path in last:
@@ -117,6 +118,7 @@ def hidden() -> tuple[str, ...]:
     found = [path for path in HIDDEN if os.path.isdir(path) and not os.path.islink(path)]
     runtime = os.path.realpath(os.environ.get("XDG_RUNTIME_DIR") or "/run")
     home = os.path.realpath(os.path.expanduser("~"))
+    # A home below the runtime folder would vanish with it.
     if os.path.isdir(runtime) and not f"{home}/".startswith(f"{runtime.rstrip('/')}/"):
         found.append(runtime)
     return tuple(dict.fromkeys(found))

@@ -28,7 +28,7 @@ def is_excluded(spec: ProcessSpec, policy: Policy, projects: Iterable[str] = ())
     # A program that a sandboxed command may have put there is not the one that was meant.
     search = spec.env.get("PATH", "")
     if not all(map(os.path.isabs, search.split(":"))):
-        return False  # The shell would look in folders beside the command, of which we know only some.
+        return False  # The shell also searches other folders, of which we know only some.
     program = shutil.which(argv[2].split()[0], path=search)
     if not program or not os.path.isabs(program):
         return False

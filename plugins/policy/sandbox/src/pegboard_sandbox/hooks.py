@@ -32,7 +32,7 @@ def wrap_process(spec: ProcessSpec, ctx: Context) -> ProcessSpec | None:
     """Put a process into the sandbox. Comes late, so that what other hooks put around it is inside too."""
     policy = Policy.of(ctx.settings)
     if policy is not None and spec.confined:
-        # It can write nothing, reaches nobody and reads no more than the sandbox would show it.
+        # It can write nothing, reach no host and read no more than the sandbox would show it.
         return replace(spec, env=policy.environment(spec.env))
     if policy is None or (spec.unsandboxed and policy.may_leave):
         return None
@@ -121,7 +121,7 @@ _TIDYING = _Tidying()
 
 def _by_bubblewrap(spec: ProcessSpec, policy: Policy, place: ProcessPaths) -> ProcessSpec:
     ledger = _ledger()
-    # Together, so that nobody removes a stand-in between the look and the note.
+    # In one step, so that no other process removes a stand-in between the check and the note.
     with ledger.alone():
         layout = lay_out(place, policy)
         needed = layout.stand_ins

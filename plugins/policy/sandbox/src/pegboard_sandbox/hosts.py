@@ -32,6 +32,7 @@ class Allowed:
             raise HostRefusedError(f"{host}:{port} is not in sandbox.network.allowedDomains.")
         if any(test(name) and wanted in (None, port) for test, wanted in self._denied):
             raise HostRefusedError(f"{host}:{port} is in sandbox.network.deniedDomains.")
+        # A wildcard is no decision about private addresses: only a name that is written out is.
         by_name = any(name == ascii_host(listed) for listed, _ in self._entries)
         literal = _literal(name)
         if literal and self._denied and not by_name:
@@ -51,6 +52,7 @@ def is_public(address: Address) -> bool:
         inner = address.ipv4_mapped
         if inner:
             return is_public(inner)
+        # These contain an IPv4 address that the network may unpack and deliver to a private host.
         if address.sixtofour or address.teredo or address not in ipaddress.ip_network("2000::/3"):
             return False
     return address.is_global and not address.is_multicast and address not in METADATA
@@ -84,6 +86,7 @@ def _resolved(name: str, port: int) -> list[Address]:
         rows = socket.getaddrinfo(name, port, type=socket.SOCK_STREAM)
     except (OSError, ValueError):
         raise HostRefusedError(f"{name} has no address.") from None
+    # Link-local addresses come with a zone, as in fe80::1%eth0.
     return [ipaddress.ip_address(str(row[4][0]).partition("%")[0]) for row in rows]
 
 

@@ -54,7 +54,7 @@ def held_paths(place: ProcessPaths, policy: Policy) -> Held:
 
 
 def lay_out(place: ProcessPaths, policy: Policy) -> Layout:
-    """The mounts, and what must stand in for missing paths before they can be made."""
+    """The mounts, and the stand-ins that missing paths need before they can be created."""
     layout = Layout({path: own(path) for path in hidden()})
     mounts = layout.mounts
     for path in (place.cwd, *place.visible, *_interpreter()):

@@ -1,4 +1,4 @@
-"""Remember what stands in for protected paths that do not exist, and remove it when no sandbox needs it.
+"""Record the stand-ins for protected paths that do not exist, and remove them when no sandbox needs them.
 
 A path that does not exist can only be held by mounting something over it, and a mount needs something to be mounted on.
 That is visible outside. Removing it while a sandbox runs would lift the mount as well, so each run notes which paths it
@@ -34,7 +34,7 @@ ENDING = 2.0
 
 @dataclass(slots=True)
 class StandIns:
-    """What stands in for missing paths in one run."""
+    """The stand-ins for missing paths in one run."""
 
     folders: list[str] = field(default_factory=list)
     """Empty folders that the run relies on, missing or not."""
@@ -119,7 +119,7 @@ class Ledger:
             own.lock = -1
 
     def _write(self, needed: StandIns, holds: frozenset[str]) -> tuple[str, _LedgerEntry]:
-        # Written before anything is made: a crash after it leaves nothing that nobody knows of.
+        # Written before anything is created: after a crash, everything left behind is on record.
         if self._leftover is None:
             self._leftover = note_leftover("stand-ins", str(self.folder))
         name, made = f"{host_id()}-{secrets.token_hex(4)}.json", [*_above(needed.missing), *needed.missing]
@@ -134,8 +134,8 @@ class Ledger:
     def sweep(self) -> None:
         """Remove what no run relies on any more.
 
-        To remove a folder that was mounted on takes the kernel milliseconds. A few at a time keep nobody waiting who
-        wants to start the next run.
+        Removing a folder that was mounted on takes the kernel milliseconds. A few are removed at a time, so that the
+        next run does not have to wait.
         """
         while self.folder.is_dir() and self._sweep_some():
             pass
@@ -168,7 +168,7 @@ class Ledger:
     @contextmanager
     def alone(self) -> Iterator[None]:
         """Keep all others from noting and removing."""
-        # Nobody may open it for reading: a sandboxed process sees this folder, and could keep the lock for ever.
+        # Not readable: a sandboxed process sees this folder and could otherwise hold the lock forever.
         handle = os.open(f"{self.folder}/lock", os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o200)
         try:
             fcntl.flock(handle, fcntl.LOCK_EX)

@@ -73,6 +73,7 @@ class Proxy:
         error: OSError = OSError(f"{host} has no address")
         for address in self._allowed.addresses(host, port):
             try:
+                # The checked address, never the name: a second lookup could give another answer.
                 return socket.create_connection((str(address), port), timeout=PATIENCE)
             except OSError as failed:
                 error = failed
@@ -111,6 +112,7 @@ def _head(client: socket.socket) -> tuple[bytes, bytes]:
 def _target(head: bytes) -> tuple[str, int, bytes]:
     """Where a request goes, and what to send there first: nothing for a tunnel."""
     line, *fields = head.decode("latin-1").split("\r\n")
+    # A bare line feed may end a line for the server but not for us, and smuggle in another request.
     if any("\n" in field or "\r" in field or "\0" in field for field in (line, *fields)):
         raise HostRefusedError("This is not a valid proxy request: a line has an unusual ending.")
     try:

@@ -1,14 +1,15 @@
-"""Convert the SDK's errors to the error kinds that a session acts on."""
+"""Convert what the transports raise to the error kinds that a session acts on."""
 
 from __future__ import annotations
 
 import re
-import time
+import sys
 from collections.abc import Mapping
 from typing import Any
 
 from pegboard import ProviderError
-from pegboard_anthropic.clients import Service
+from pegboard_anthropic.services import Service
+from pegboard_http import connection_failure, http_errors, sentence, wait_asked
 
 # Imports happen inside functions: the SDK is slow to import, and only a request needs it.
 
@@ -40,33 +41,25 @@ RETRYABLE = {"rate_limit", "overloaded", "server", "connection"}
 TOO_LONG = re.compile(r"(prompt|input) is too long|context (window|limit|length)", re.IGNORECASE)
 
 
-def sdk_errors() -> tuple[type[Exception], ...]:
-    """Everything that the SDK and its HTTP library raise on purpose."""
-    import anthropic
-    import httpx2
-
-    return (anthropic.AnthropicError, httpx2.HTTPError, httpx2.InvalidURL)
+def known_errors() -> tuple[type[Exception], ...]:
+    """Everything that the HTTP library raises on purpose, and the SDK where it is in use."""
+    sdk = sys.modules.get("anthropic")
+    return (*http_errors(), sdk.AnthropicError) if sdk else http_errors()
 
 
 def translated(error: Exception, service: Service, address: str) -> ProviderError:
-    """The error of the SDK as a `ProviderError`."""
+    """An error of the SDK or of the HTTP library as a `ProviderError`."""
+    if isinstance(error, http_errors()):
+        return connection_failure(error, service.label, address)
     import anthropic
-    import httpx2
 
     if isinstance(error, anthropic.APIStatusError):
         return refusal(error.body, service, status=error.status_code, headers=error.response.headers)
-    if isinstance(error, (anthropic.APITimeoutError, httpx2.TimeoutException)):
-        words = f"{service.title} at {address} timed out: it sent nothing for too long."
-        return ProviderError(words, kind="connection", retryable=True)
-    cause = error.__cause__ or error if isinstance(error, anthropic.APIConnectionError) else error
-    if isinstance(cause, (httpx2.InvalidURL, httpx2.UnsupportedProtocol)):
-        words = f"{address!r} is not a valid address. It must begin with https:// or http://."
-        return ProviderError(words, kind="invalid_request")
-    if isinstance(error, (anthropic.APIConnectionError, httpx2.HTTPError)):
-        words = f"The connection to {service.label} at {address} failed: {_sentence(cause)}"
-        return ProviderError(words, kind="connection", retryable=True)
+    if isinstance(error, anthropic.APIConnectionError):
+        cause = error.__cause__ if isinstance(error.__cause__, Exception) else error
+        return connection_failure(cause, service.label, address)
     kind = "server" if isinstance(error, anthropic.APIError) else "authentication"
-    return ProviderError(f"{service.title} cannot be used: {_sentence(error)} {service.access}", kind=kind)
+    return ProviderError(f"{service.title} cannot be used: {sentence(error)} {service.access}", kind=kind)
 
 
 def refusal(
@@ -117,22 +110,3 @@ def _kind(status: int, error_type: str, message: str) -> str:
     else:
         kind = KINDS.get(error_type, "invalid_request")
     return "context_overflow" if kind == "invalid_request" and TOO_LONG.search(message) else kind
-
-
-def wait_asked(headers: Mapping[str, str]) -> float | None:
-    """How many seconds the API asks us to wait: milliseconds, seconds or a date."""
-    for header, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
-        try:
-            return max(0.0, float(headers[header]) * unit)
-        except (KeyError, ValueError):
-            pass  # Missing, or a date.
-    from email.utils import parsedate_to_datetime  # Imported late: it takes 10 ms, and only a failure needs it.
-
-    try:
-        return max(0.0, parsedate_to_datetime(headers["retry-after"]).timestamp() - time.time())
-    except (KeyError, ValueError):
-        return None
-
-
-def _sentence(error: BaseException) -> str:
-    return f"{str(error).strip().rstrip('.') or type(error).__name__}."

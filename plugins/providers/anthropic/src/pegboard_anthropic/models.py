@@ -45,19 +45,19 @@ MODELS: dict[str, dict[str, Any]] = {
     },
     "*claude-opus-4-5*": {
         "bindsThinking": False,
-        "supports": {"adaptive_thinking": False, "effort": True},
+        "supports": {"adaptive_thinking": False, "effort": True, "effort_xhigh": False, "effort_max": False},
         "price": _price(0.5, 6.25, 5, 25),
     },
     "*claude-sonnet-4-6*": {
         **LARGE,
         "bindsThinking": False,
-        "supports": {"adaptive_thinking": True, "effort": True},
+        "supports": {"adaptive_thinking": True, "effort": True, "effort_xhigh": False},
         "price": _price(0.3, 3.75, 3, 15),
     },
     "*claude-opus-4-6*": {
         **LARGE,
         "bindsThinking": False,
-        "supports": {"adaptive_thinking": True, "effort": True},
+        "supports": {"adaptive_thinking": True, "effort": True, "effort_xhigh": False},
         "price": _price(0.5, 6.25, 5, 25),
     },
     "*claude-opus-4-7*": {

@@ -101,7 +101,7 @@ class BashCall:
     def _specification(self, trail: Followed | None) -> ProcessSpec:
         # The user's own start file is not among what a confined command can read.
         env: dict[str, str] = {"BASH_ENV": ""} if self.confined else {}
-        if self.understood.facts.read_only:  # Whatever it is: git may stand behind any wrapper.
+        if self.understood.facts.read_only:  # Whatever the command is: git may be behind any wrapper.
             env |= git_environment() | QUIET_ENVIRONMENT
         if self.snapshot:
             env["BASH_ENV"] = str(self.snapshot.file)

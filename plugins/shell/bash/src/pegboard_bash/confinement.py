@@ -17,6 +17,7 @@ from pegboard_confine import (
     Available,
     CannotHideError,
     Confinement,
+    Launch,
     ResourceLimits,
     available,
     confinement_for,
@@ -104,7 +105,7 @@ def wanted_by(facts: Facts, understood: Understanding, tool: Tool[Any, Any], ctx
 def _wanted_by(facts: Facts, understood: Understanding, tool: Tool[Any, Any], ctx: Context) -> Access | str:
     rules = RuleSet.of(ctx.settings)
     if ("deny", "Read") in rules.whole or ("ask", "Read") in rules.whole:
-        return "a rule is about every file"
+        return "a rule applies to every file"
     at = WorkingDirectories.of(ctx)
     home, sandboxed = _real(os.path.expanduser("~")), ctx.settings.get("sandbox.enabled", False)
     hidden, searched = _hidden(rules, ctx, home)
@@ -222,7 +223,7 @@ def with_limits(spec: ProcessSpec, settings: Settings) -> ProcessSpec:
     numbers = limits_of(settings).as_numbers()
 
     def starter(argv: Any, cwd: Any, env: Any, standard: Any, enter: Any, /) -> Any:
-        return limited(argv, cwd, env, standard, enter, numbers)
+        return limited(Launch(argv, cwd, env, standard, enter), numbers)
 
     return replace(spec, starter=starter)
 

@@ -61,7 +61,7 @@ def followed(
         return
     made = Followed(Path(tempfile.mkdtemp(prefix="pegboard-shell-", dir=private)))
     try:
-        # A copy of the snapshot: a sandbox shows the command this folder, and what it does to it hurts nobody.
+        # A copy of the snapshot: the command can change this folder in a sandbox, and must not change the original.
         plain = b"unset BASH_ENV\n" if private else os.fsencode(as_before(ctx))
         begin = snapshot.file.read_bytes() if snapshot else plain
         made.script.write_bytes(_trap(made.folder / "end") + begin)

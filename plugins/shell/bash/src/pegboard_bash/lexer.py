@@ -197,7 +197,7 @@ class Lexer:
         elif not quoted and text.startswith('$"', at):
             self.at += 1
             self._double(WordBuilder())
-            into.add_unknown()  # The locale may bring a translation.
+            into.add_unknown()  # The locale may provide a translation.
         else:
             into.add("$", quoted=True)
             self.at += 1

@@ -98,7 +98,7 @@ def _listed(folder: str, pattern: str) -> Iterator[str]:
     # What one character is depends on the locale of the command: beyond ASCII a `?` may be one byte or several.
     wide = re.compile(translate(pattern.replace("?", "*").replace("[", "*[")))
     if pattern.startswith("."):
-        names += [".", ".."]  # Before bash 5.2 `.*` stands for these as well.
+        names += [".", ".."]  # Before bash 5.2 `.*` matches these as well.
     for name in names:
         hidden = name.startswith(".") and not pattern.startswith(".")
         if not hidden and (exact if name.isascii() else wide).match(name):

@@ -72,7 +72,7 @@ def _ranges(words: Words, lines: list[str], seen: list[str]) -> tuple[tuple[int,
     first = _first_line(words, len(lines), len(seen))
     if first is None or first + len(seen) - 1 > len(lines):
         return ()
-    # The output itself must bear it out: options such as -s and -A show something else than the file.
+    # The output itself must confirm it: options such as -s and -A show something other than the file.
     fits = all(map(_shows, seen, lines[first - 1 : first - 1 + len(seen)]))
     return ((first, first + len(seen) - 1),) if fits else ()
 

@@ -84,6 +84,7 @@ def read_command(words: list[Word], place: ShellState, depth: int = 0) -> Comman
     effects = Effects(place)
     name = _program(words[0], words[1:], effects)
     text, plain = spelled(words), " ".join(word.text for word in words)
+    # With what is not known left out as well: `$x git push` may be `git push`.
     also = [plain, " ".join(plain.replace(UNKNOWN, " ").split())] if UNKNOWN in plain else [plain]
     if depth > DEEPEST:
         effects.refuse("Its commands are too deeply nested to check.")
@@ -102,6 +103,7 @@ def read_command(words: list[Word], place: ShellState, depth: int = 0) -> Comman
         reading = read_command(inner, place, depth + 1)
         absorb(effects, reading.effects)
         also += [text, reading.text, *reading.also]
+        # Allow rules see the inner command: a rule for `timeout` must not allow every command.
         if effects.strip:
             text = reading.text
     return CommandReading(effects, text, [*also, *effects.also])
@@ -130,6 +132,7 @@ def _program(word: Word, rest: list[Word], effects: Effects) -> str:
     folder, _, name = word.text.rpartition("/")
     if folder not in TRUSTED:
         effects.refuse(f"{word.text} is named by its path, so it may be any program.")
+        # It may still be that program, and a deny rule for it must hold.
         effects.also.append(" ".join([name, *(each.text for each in rest)]))
         return ""
     return name

@@ -149,7 +149,7 @@ def _first_reading(walk: Walk, command: str) -> None:
             walk.exhausted = True
             walk.effects.refuse("It is nested too deeply to follow.")
     if JOINED.search(command):
-        # bash joins what stands on both sides of such a line break; the grammar takes it for a space.
+        # bash joins both sides of such a line break; the grammar treats it as a space.
         walk.effects.refuse("A line break in the middle of a word may hide what the word is.")
         _add_joined(walk, command, walk.depth)
     if root is not None and root.has_error:
@@ -181,7 +181,7 @@ def _whole(command: str) -> Part:
     """A command that was not understood, with everything in it that may be one, for rules that restrict."""
     pieces = (piece.strip() for piece in SEPARATORS.split(command))
     found = [piece for piece in pieces if piece]
-    found += [piece.replace(",", " ") for piece in found if "," in piece]  # What braces make of it.
+    found += [piece.replace(",", " ") for piece in found if "," in piece]  # What braces expand it to.
     found += [ASSIGNED.sub("", piece, count=1) for piece in found if ASSIGNED.match(piece)]
     return Part(command, tuple(dict.fromkeys(found)), exact=True)
 

@@ -175,6 +175,7 @@ class Walk:
         known = self.parts.get(part.text)
         if known is not None:
             also = tuple(dict.fromkeys((*known.also, *part.also)))
+            # Both, because rules see one part: it must be as strict as its strictest occurrence.
             read_only, exact = known.read_only and part.read_only, known.exact or part.exact
             part = Part(part.text, also, read_only, exact)
         self.parts[part.text] = part
@@ -208,6 +209,7 @@ class Walk:
         if node.children[0].type == ">(":
             self.refuse_whole(node, "Part of its output goes to another command.")
         if node.children[0].type == "`" and "\\" in self._text(node):
+            # The grammar reads the text with the backslashes, bash without them: so both are judged.
             self.refuse_whole(node, "A backslash between backticks can hide a command.")
             self._backticks(node)
         before = self.place.cwds
@@ -243,6 +245,7 @@ class Walk:
         inside: list[Node] = []
         at = node.start_byte
         for child in node.children:
+            # Text between two nodes that the grammar skipped would otherwise be judged by no one.
             if child.start_byte != at and self.source[at : child.start_byte].strip(b" \t\\\n"):
                 self.refuse_whole(node, "It cannot be parsed reliably.")
             at = child.end_byte
@@ -329,6 +332,7 @@ class Walk:
 
         if self.depth >= DEEPEST_SCRIPT:
             return None
+        # A copy: a cd in the script ends with it. The bound is shared, so scripts cannot multiply the work.
         place = ShellState(self.place.start, self.place.home, self.place.cwds, self.place.bound)
         return walk_text(text, place, self.depth + 1)
 
@@ -338,6 +342,7 @@ class Walk:
         if any(map(_leads_elsewhere, targets)):
             effects.refuse("The target of cd is not known: .. after a link can mean two folders.")
         if not effects.reason and len(targets) == len(self.place.cwds) and len(targets) <= MOST_PLACES:
+            # Like bash without -P, which takes ".." off the name instead of following links.
             logical = [os.path.normpath(target) for target in targets]
             stays = () if all(map(os.path.isdir, logical)) else self.place.cwds
             self.place.cwds = tuple(dict.fromkeys((*logical, *stays)))

@@ -17,7 +17,7 @@ from pegboard_bash.understanding import FAILED
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Whether a command runs without a question, with which variables, and how much of the CPU it took to say so."""
+    """Whether a command runs without asking, with which variables, and how much of the CPU it took to say so."""
 
     approved: bool
     seconds: float

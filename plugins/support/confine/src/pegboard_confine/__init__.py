@@ -17,7 +17,7 @@ from pegboard_confine.confinement import (
     why_not,
 )
 from pegboard_confine.grants import Access
-from pegboard_confine.limits import ResourceLimits, Started, limited
+from pegboard_confine.limits import Launch, ResourceLimits, Started, limited
 from pegboard_confine.spare import HelperError
 from pegboard_confine.spares import HELPER
 from pegboard_confine.survey import CannotHideError
@@ -33,6 +33,7 @@ __all__ = [
     "CannotHideError",
     "Confinement",
     "HelperError",
+    "Launch",
     "ResourceLimits",
     "Started",
     "available",

@@ -11,13 +11,13 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from queue import Empty, SimpleQueue
 
 from pegboard_confine import bubblewrap, landlock, seccomp, visible_paths
 from pegboard_confine.grants import Access, Grants
-from pegboard_confine.limits import ResourceLimits, Started, limited
+from pegboard_confine.limits import Launch, ResourceLimits, Started, limited
 from pegboard_confine.spare import HelperError, SpareCommand
 from pegboard_confine.spares import HELPER
 from pegboard_confine.survey import CannotHideError
@@ -139,7 +139,7 @@ class Confinement:
         env = {**env, **visible_paths.environment(self.folder)}
         numbers = limits.as_numbers() if limits else []
         if self.kind == BUBBLEWRAP:
-            return self._by_bubblewrap(argv, cwd, env, standard, enter, numbers)
+            return self._by_bubblewrap(Launch(argv, cwd, env, standard, enter), numbers)
         program = _which(argv[0], env.get("PATH", os.defpath))
         if program is None:
             raise FileNotFoundError(2, "there is no such program", argv[0])
@@ -150,15 +150,7 @@ class Confinement:
             _broken[:] = [(str(error), time.monotonic() + BROKEN_FOR)]
             raise
 
-    def _by_bubblewrap(
-        self,
-        argv: Sequence[str],
-        cwd: str,
-        env: Mapping[str, str],
-        standard: tuple[int, int, int],
-        enter: Callable[[int], None] | None,
-        limits: list[tuple[int, int]],
-    ) -> Started:
+    def _by_bubblewrap(self, launch: Launch, limits: list[tuple[int, int]]) -> Started:
         program = bubblewrap.find()
         if program is None:
             raise FileNotFoundError(2, "bubblewrap is not installed")
@@ -166,9 +158,9 @@ class Confinement:
         try:
             os.write(filtered, seccomp.program(signals_are_scoped=True))  # it has a space of process ids of its own
             os.lseek(filtered, 0, os.SEEK_SET)
-            real = os.path.realpath(cwd)
+            real = os.path.realpath(launch.cwd)
             words = bubblewrap.command(program, self._granted, self._hidden, self.folder, real, filtered)
-            return limited((*words, *argv), "/", env, standard, enter, limits, (filtered,))
+            return limited(replace(launch, argv=(*words, *launch.argv), cwd="/"), limits, (filtered,))
         finally:
             os.close(filtered)
 

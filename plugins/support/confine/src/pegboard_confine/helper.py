@@ -5,8 +5,8 @@ each child carries a copy of its memory. On CONTROL it gets the filter, and then
 to make. On that descriptor the child tells its id, and later that it has taken its command. Children are those of the
 host (CLONE_PARENT): the host waits for them, signals them and reaps them like any other.
 
-A child gives up its rights before it hears of any command, and each for itself: nobody ever shares its Landlock domain,
-neither this process nor its siblings, so there is no moment at which a command could reach one of them.
+A child gives up its rights before it receives a command, and each on its own: it shares its Landlock domain with no
+other process, neither this one nor its siblings, so there is no moment at which a command could reach one of them.
 """
 
 from __future__ import annotations
@@ -55,6 +55,7 @@ def checked(result: int) -> int:
 def give_up_privileges() -> None:
     """No capability, now or after an exec, also for root: some of them open /proc/<pid>/environ past Landlock."""
     checked(libc.prctl(NO_NEW_PRIVS, 1, 0, 0, 0))
+    # From the bounding set first: without it, a set-user-ID program could get them back.
     for capability in range(64):
         if libc.prctl(DROP_FROM_BOUNDS, capability, 0, 0, 0) < 0:  # not ours to drop, or there are no more
             break
@@ -101,17 +102,19 @@ def set_limits(body: bytes, limits: int) -> None:
     for at in range(limits):
         resource, most = LIMIT.unpack_from(body, at * LIMIT.size)
         checked(libc.syscall(PRLIMIT_OF[machine], 0, resource, None, now))
-        most = min(most, struct.unpack("=QQ", now.raw)[1])  # Nobody may go above a limit that is there already.
+        most = min(most, struct.unpack("=QQ", now.raw)[1])  # A limit that is already set cannot be raised.
         checked(libc.syscall(PRLIMIT_OF[machine], 0, resource, struct.pack("=QQ", most, most), None))
 
 
 def become(channel: _socket.socket) -> None:
     """Take one command, give up what is left, and become it."""
     (*standard, ruleset), body, words, limits = take_job(channel)
+    # From here on the command may have begun: the host must not give it to another child.
     channel.send(TAKEN)
     for target, descriptor in enumerate(standard):
         os.dup2(descriptor, target)
     set_limits(body, limits)
+    # After the limits and before chdir and exec, which must already be subject to the rules.
     checked(libc.syscall(RESTRICT, ruleset, 0))
     cwd, program, argv, env = read_job(body, words, limits)
     os.chdir(cwd)
@@ -142,6 +145,7 @@ def wait_as_child(descriptor: int, control: _socket.socket, filtered: Filter) ->
         os.setsid()
         for number in (_signal.SIGPIPE, _signal.SIGXFSZ):  # Python ignores these, and a command would inherit that
             _signal.signal(number, _signal.SIG_DFL)
+        # Before any data from outside is read.
         checked(libc.prctl(SET_SECCOMP, FILTER, ctypes.byref(filtered), 0, 0))
         channel = _socket.socket(fileno=descriptor)
         warm_up()
@@ -151,6 +155,7 @@ def wait_as_child(descriptor: int, control: _socket.socket, filtered: Filter) ->
     except BaseException as error:
         os.write(2, f"The confined process did not start: {error}.\n".encode())
     finally:
+        # Never back into the loop of the parent, and without its exit handlers.
         os._exit(FAILED)
 
 
@@ -162,6 +167,7 @@ def main(control: _socket.socket) -> None:
     memory = ctypes.create_string_buffer(program, size)
     filtered = Filter(size // 8, ctypes.addressof(memory))
     give_up_privileges()
+    # Children share this memory until one writes to it; the collector would write to all of it.
     gc.disable()
     gc.freeze()
     while True:
@@ -169,6 +175,7 @@ def main(control: _socket.socket) -> None:
         if not data:
             return
         (descriptor,) = descriptors(ancillary)
+        # os.fork() would make it a child of this helper. The host must be able to wait for it itself.
         pid = libc.syscall(CLONE_OF[machine], CLONE_PARENT | SIGCHLD, 0, 0, 0, 0)
         if pid == 0:
             wait_as_child(descriptor, control, filtered)

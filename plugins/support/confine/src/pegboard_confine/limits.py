@@ -58,23 +58,29 @@ class Started(Protocol):
         ...
 
 
-def limited(
-    argv: Sequence[str],
-    cwd: str,
-    env: Mapping[str, str],
-    standard: tuple[int, int, int],
-    enter: Callable[[int], None] | None,
-    limits: list[tuple[int, int]],
-    descriptors: tuple[int, ...] = (),
-) -> Started:
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """A command to start, with what a `pegboard_processes.Starter` is given."""
+
+    argv: Sequence[str]
+    cwd: str
+    env: Mapping[str, str]
+    standard: tuple[int, int, int]
+    """Its input, output and errors."""
+    enter: Callable[[int], None] | None = None
+    """Called with its id before it does anything."""
+
+
+def limited(launch: Launch, limits: list[tuple[int, int]], descriptors: tuple[int, ...] = ()) -> Started:
     """Start a command under limits, with all other rights that this host has."""
+    standard, enter = launch.standard, launch.enter
     outlet, inlet = os.pipe()
-    words = ("/bin/sh", "-c", GATE, str(outlet), *argv) if enter else argv
+    words = ("/bin/sh", "-c", GATE, str(outlet), *launch.argv) if enter else launch.argv
     try:
         started = subprocess.Popen(
             words,
-            cwd=cwd,
-            env=dict(env),
+            cwd=launch.cwd,
+            env=dict(launch.env),
             stdin=standard[0],
             stdout=standard[1],
             stderr=standard[2],

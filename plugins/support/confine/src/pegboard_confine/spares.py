@@ -91,7 +91,7 @@ class Helper:
         if control is not None:
             control.close()
         if process is not None:
-            process.returncode = 0  # nobody's to wait for here
+            process.returncode = 0  # It is not waited for here.
 
     def _take(self) -> Spare:
         """A child that lives and waits; a `HelperError` where there is none, and the next try begins anew."""

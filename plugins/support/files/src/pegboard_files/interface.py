@@ -45,6 +45,7 @@ class Undo:
     before: str
     """The digest of the bytes that were there; empty when there was no file."""
     after: str
+    """The digest of the new bytes; empty when there is no file any more."""
     stored: Path | None
     """The file with the earlier bytes; None when there were none, or no place to keep them."""
     mode: int
@@ -66,7 +67,7 @@ class FileEvent:
     """A file was read or written through the file service."""
 
     kind: str
-    """`read` or `written`."""
+    """`read`, `written` or `removed`."""
     path: Path
     state: FileState
     undo: Undo | None = None
@@ -122,6 +123,16 @@ class Files(Protocol):
         knows the whole file over to what is remembered. `approved_paths` is `ctx.approved_paths`: a link that leads
         elsewhere by now is refused.
         """
+        ...
+
+    def remove(self, path: Path, *, expected_digest: str, approved_paths: Mapping[str, bool] | None = None) -> Undo:
+        """Delete a file that is still what was read. Its bytes are kept as those of a write are."""
+        ...
+
+    def move(
+        self, path: Path, to: Path, *, expected_digest: str, approved_paths: Mapping[str, bool] | None = None
+    ) -> tuple[Undo, Undo]:
+        """Rename a file that is still what was read to a name that is free, and how to take back both halves."""
         ...
 
     def shows_again(self, path: Path, view: str) -> bool:

@@ -38,6 +38,7 @@ def path_lock(path: str, folder: Path | None, patience: float = PATIENCE) -> Gen
     Lock files live in the state directory rather than beside the file: nothing appears in a working tree, and a file
     that does not exist yet can be locked. The kernel lets go of them when their owner dies.
     """
+    # hash() differs between processes, which must agree on the lock file.
     number = hashlib.sha256(os.fsencode(path)).digest()[0]
     stripe, until = _stripes[number], time.monotonic() + patience
     if not stripe.lock.acquire(timeout=patience):
@@ -46,6 +47,7 @@ def path_lock(path: str, folder: Path | None, patience: float = PATIENCE) -> Gen
         stripe.depth += 1
         descriptor = -1
         try:
+            # A second descriptor for the same lock file would wait for the first, which is ours.
             if folder is not None and stripe.depth == 1:
                 descriptor = _open(folder, number)
                 _take(descriptor, path, until)

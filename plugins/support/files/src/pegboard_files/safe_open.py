@@ -39,6 +39,7 @@ def open_beneath(root: str | os.PathLike[str], path: str | os.PathLike[str], fla
     `path` is absolute or relative to `root`. Raises `ToolError` where it leads out, `OSError` as `os.open` does.
     """
     base = os.fspath(root)
+    # relpath() is textual and may start with "..": RESOLVE_BENEATH refuses that, so it is no way out.
     name = os.path.relpath(path, base) if os.path.isabs(path) else os.fspath(path)
     folder = os.open(base, FOLDER)
     try:
@@ -127,6 +128,7 @@ def _open(folder: int, name: str, flags: int, mode: int, resolve: int) -> int:
     if not has_openat2():
         return walk(folder, name, flags, mode)
     creating = flags & (os.O_CREAT | os.O_TMPFILE) not in (0, os.O_DIRECTORY)
+    # openat2 rejects a mode without O_CREAT or O_TMPFILE, where open() ignores it.
     how = _How(flags | os.O_CLOEXEC, mode if creating else 0, resolve)
     for _ in range(AGAIN):
         try:
@@ -134,6 +136,7 @@ def _open(folder: int, name: str, flags: int, mode: int, resolve: int) -> int:
         except OSError as error:
             if error.errno not in (errno.EAGAIN, errno.EINTR):
                 raise
+    # The kernel keeps seeing renames: go name by name, which is stricter and cannot be disturbed.
     return walk(folder, name, flags, mode)
 
 
@@ -143,6 +146,7 @@ def walk(folder: int, name: str, flags: int, mode: int) -> int:
     names = [part for part in name.split("/") if part not in ("", ".")]
     try:
         for part in names[:-1]:
+            # ".." of an open folder is wherever the folder was moved to, so it is never followed.
             _refuse_upwards(part)
             below = _enter(part, here)
             os.close(here)
@@ -158,6 +162,7 @@ def _enter(part: str, here: int) -> int:
     try:
         return os.open(part, FOLDER | os.O_NOFOLLOW, dir_fd=here)
     except NotADirectoryError:
+        # O_DIRECTORY hides the ELOOP of O_NOFOLLOW behind ENOTDIR, so a link has to be recognised here.
         if stat.S_ISLNK(os.stat(part, dir_fd=here, follow_symlinks=False).st_mode):
             raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), part) from None
         raise

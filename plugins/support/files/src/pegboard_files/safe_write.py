@@ -52,6 +52,7 @@ def digest(data: bytes) -> str:
 def look(folder: int, target: Path) -> OriginalFile:
     """The target as it is now; only a regular file will do."""
     try:
+        # O_NONBLOCK: opening a named pipe that was put there must not wait for a writer.
         descriptor = os.open(target.name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
     except FileNotFoundError:
         return OriginalFile(b"", "", None)
@@ -84,9 +85,11 @@ def replace_content(
     """Write `data` to a real path whose folder is open and whose content is `before`."""
     if expected_digest is not None and before.digest != expected_digest:
         raise changed(target)
+    # A rename would leave the other names of the file with the old content.
     if before.stat is not None and before.stat.st_nlink > 1:
         return _write_in_place(target, data, folder, before, f"It has {before.stat.st_nlink} hard links")
     part = target.with_name(new_name())
+    # On record before it exists, so that a process killed in between leaves nothing unknown behind.
     note = leftovers.note(part)
     try:
         made, notes = _fill(part, data, target if before.stat else None, folder)
@@ -112,6 +115,7 @@ def replace_content(
 
 def _fill(part: Path, data: bytes, like: Path | None, folder: int) -> tuple[os.stat_result, tuple[str, ...]]:
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    # Private until it has the mode of the target: its content may be secret.
     descriptor = os.open(part.name, flags, 0o600, dir_fd=folder)
     try:
         _write_all(descriptor, data)
@@ -137,6 +141,7 @@ def _dress(descriptor: int, like: Path, folder: int) -> tuple[str, ...]:
             try:
                 os.fchown(descriptor, theirs.st_uid, theirs.st_gid)
             except PermissionError:
+                # Without the owner, set-user-ID and set-group-ID would give rights to the wrong user.
                 mode &= 0o777
                 notes = ("You now own the file: only the superuser can keep another owner.",)
         _copy_attributes(model, descriptor)
@@ -179,6 +184,7 @@ def _write_in_place(target: Path, data: bytes, folder: int, before: OriginalFile
 def _overwrite(descriptor: int, data: bytes) -> None:
     os.lseek(descriptor, 0, os.SEEK_SET)
     _write_all(descriptor, data)
+    # Truncated last: if writing fails, there is no moment at which the file is empty.
     os.ftruncate(descriptor, len(data))
     os.fsync(descriptor)
 

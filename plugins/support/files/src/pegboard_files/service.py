@@ -21,7 +21,8 @@ from pegboard_files.interface import FileEvent, FileListener, FileState, Undo, W
 from pegboard_files.leftovers import Leftovers
 from pegboard_files.locks import path_lock
 from pegboard_files.safe_open import folder_of, real_path
-from pegboard_files.safe_write import Replaced, digest, failure, look, replace_content
+from pegboard_files.safe_remove import look_again, real_file, rename, unlink
+from pegboard_files.safe_write import OriginalFile, Replaced, digest, failure, look, replace_content
 from pegboard_files.undo import RETENTION_DAYS, UndoStore
 
 log = logging.getLogger("pegboard")
@@ -127,6 +128,45 @@ class LocalFiles:
         shared.entries.append(undo)
         self._tell(FileEvent("written", target, state, undo))
         return Written(state, undo, (*_remarks(done), *done.notes))
+
+    def remove(self, path: Path, *, expected_digest: str, approved_paths: Mapping[str, bool] | None = None) -> Undo:
+        """Delete a file that is still what was read."""
+        target, shared = real_file(path, approved_paths), self._shared
+        with path_lock(str(target), shared.locks), _folder(target) as folder:
+            before = look_again(folder, target, expected_digest)
+            stored = shared.undo.keep(before.data, before.digest)
+            unlink(folder, target)
+        return self._gone(target, before, stored)
+
+    def move(
+        self, path: Path, to: Path, *, expected_digest: str, approved_paths: Mapping[str, bool] | None = None
+    ) -> tuple[Undo, Undo]:
+        """Rename a file that is still what was read to a name that is free."""
+        target, shared = real_file(path, approved_paths), self._shared
+        place = Path(real_path(to, approved_paths, change=True))
+        with path_lock(str(target), shared.locks), _folder(target) as folder:
+            before = look_again(folder, target, expected_digest)
+            stored = shared.undo.keep(before.data, before.digest)
+            found = rename(folder, target, place)
+        known = self._known.get(str(target))
+        undo = self._gone(target, before, stored)
+        state = stat_state(found, before.digest)
+        if known and known.digest == before.digest:
+            state = self._known[str(place)] = replace(known, mtime_ns=state.mtime_ns, ctime_ns=state.ctime_ns)
+        made = Undo(place, "", before.digest, None, 0, time.time_ns())
+        shared.entries.append(made)
+        self._tell(FileEvent("written", place, state, made))
+        return undo, made
+
+    def _gone(self, target: Path, before: OriginalFile, stored: Path | None) -> Undo:
+        """A name is no longer there."""
+        mode = stat.S_IMODE(before.stat.st_mode) if before.stat else 0
+        undo = Undo(target, before.digest, "", stored, mode, time.time_ns())
+        self._known.pop(str(target), None)
+        self._drop_views(str(target))
+        self._shared.entries.append(undo)
+        self._tell(FileEvent("removed", target, FileState("", 0, 0), undo))
+        return undo
 
     def shows_again(self, path: Path, view: str) -> bool:
         """Whether this view of an unchanged file is still in the conversation; yes only once."""

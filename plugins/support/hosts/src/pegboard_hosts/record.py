@@ -102,7 +102,7 @@ class _Record:
         flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
         self._file = os.open(part, flags, 0o600)
         try:
-            # Locked before it has the name that others look for: nobody takes a new record for a dead one.
+            # Locked before it has its final name, so that no other process takes a new record for a dead one.
             fcntl.flock(self._file, fcntl.LOCK_EX)
             self._write({"host": _this.id, "pid": os.getpid(), "machine": os.uname().nodename})
             self._path = f"{self.folder}/{name}{SUFFIX}"

@@ -8,6 +8,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
@@ -52,6 +53,16 @@ class ChildPipe(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class Times:
+    """How many seconds a process has."""
+
+    timeout: float | None
+    """Until it is ended; None for as long as it takes."""
+    grace: float
+    """Between being asked to end and being killed."""
+
+
 class Child:
     """A process and everything it started. `spawn()` makes one; `watch()` must run while it lives."""
 
@@ -61,13 +72,12 @@ class Child:
         tree: ProcessTree,
         sink: Sink,
         pipes: Sequence[ChildPipe],
-        timeout: float | None,
-        grace: float,
+        times: Times,
         cap: MemoryCap | None = None,
     ) -> None:
         self._cap = cap
         self._started, self._tree, self._sink, self._pipes = started, tree, sink, pipes
-        self._timeout, self._grace = timeout, grace
+        self._timeout, self._grace = times.timeout, times.grace
         self._began = time.monotonic()
         self._scope = anyio.CancelScope()
         self._lock = anyio.Lock(fast_acquire=True)
@@ -99,6 +109,7 @@ class Child:
 
     async def kill(self) -> None:
         """End the process and all that it started."""
+        # Shielded: a cancelled caller must not leave processes behind.
         with anyio.CancelScope(shield=True):
             await self._end(self._grace)
             await self._done.wait()
@@ -176,6 +187,7 @@ class Child:
         for pipe in self._pipes:
             pipe.close()
         self._sink.close()
+        # WNOWAIT leaves the zombie, whose id protects the tree from signals to strangers.
         code, name = _status(self.pid)
         sink, starved = self._sink, self._cap is not None and self._cap.fired()
         cut = sink.full or bool(sink.error)
@@ -247,7 +259,7 @@ def spawn_with(
         if isinstance(error, OSError | ValueError):
             raise _cannot_start(spec, error) from error
         raise
-    child = Child(started, ProcessTree(started.pid, token, latest), sink, pipes, spec.timeout, grace, cap)
+    child = Child(started, ProcessTree(started.pid, token, latest), sink, pipes, Times(spec.timeout, grace), cap)
     for pipe in pipes:
         pipe.seal()
         pipe.on_full = child.overflow

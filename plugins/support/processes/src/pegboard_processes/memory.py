@@ -86,6 +86,7 @@ def _limited(folder: Path, most: int) -> bool:
     try:
         if (folder / "memory.max").exists():
             (folder / "memory.max").write_text(str(most))
+            # Otherwise a process at its limit swaps and slows the machine down instead of ending.
             (folder / "memory.swap.max").write_text("0")
         else:
             (folder / "memory.limit_in_bytes").write_text(str(most))
@@ -93,6 +94,7 @@ def _limited(folder: Path, most: int) -> bool:
                 (folder / "memory.memsw.limit_in_bytes").write_text(str(most))
     except OSError:
         return False
+    # A group may be created and limited by a user who may not move processes into it.
     return os.access(folder / "cgroup.procs", os.W_OK)
 
 

@@ -62,8 +62,10 @@ class ProcessTree:
         others: dict[int, Stat] = {}
         for pid in (self.pid, *_since(self._first)) if young else all_processes():
             stat = stat_of(pid)
+            # Something older than the process cannot be its child, whatever its id or environment says.
             if stat and stat.alive and stat.began >= self._began and pid != os.getpid():
                 (found if self._owns(pid, stat) else others)[pid] = stat
+        # Until nothing is added: a child may come before its parent in the listing.
         while adopted := {pid: stat for pid, stat in others.items() if stat.parent in found}:
             found |= adopted
             others = {pid: stat for pid, stat in others.items() if pid not in adopted}
@@ -91,7 +93,7 @@ class ProcessTree:
 
     async def end(self, grace: float = GRACE) -> list[int]:
         """Ask the tree to end, wait, then make it end. Returns the ids of what could not be ended: usually none."""
-        self.signal(signal.SIGTERM, signal.SIGCONT)  # a stopped process hears nothing until it goes on
+        self.signal(signal.SIGTERM, signal.SIGCONT)  # a stopped process gets no signal until it is continued
         await self.gone(grace)
         deadline = time.monotonic() + PATIENCE
         while True:
@@ -127,6 +129,7 @@ def send(pid: int, stat: Stat, numbers: tuple[int, ...]) -> None:
     try:
         now = stat_of(pid)
         for number in numbers:
+            # The handle is open, so the id cannot change hands any more; before that it could have.
             if now and now.began == stat.began:
                 signal.pidfd_send_signal(handle, number)
     finally:
@@ -176,7 +179,7 @@ def stat_of(pid: int) -> Stat | None:
 def _fields(pid: int) -> list[bytes]:
     try:
         with open(f"/proc/{pid}/stat", "rb", buffering=0) as file:
-            # The name stands in parentheses and may itself hold parentheses and spaces.
+            # The name is in parentheses and may itself contain parentheses and spaces.
             return file.read().rpartition(b")")[2].split()
     except OSError:
         return []

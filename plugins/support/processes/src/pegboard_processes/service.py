@@ -150,7 +150,7 @@ class LocalProcesses:
             spec = await self._wrap(spec)
         try:
             if listeners is not None and listeners is not self._shared.tasks:
-                raise RuntimeError(NOT_OPEN)  # it was left in the meantime: nobody would look after the process
+                raise RuntimeError(NOT_OPEN)  # It was left in the meantime, and nothing would supervise the process.
             child = self._begin(spec, begin)
         except BaseException:
             if spec.on_end:
@@ -217,7 +217,7 @@ class _SharedProcesses:
         if self._folder is None:
             self._folder, self._own = Path(tempfile.gettempdir(), f"pegboard-output-{secrets.token_hex(8)}"), True
             self._folder_note = note("folder", str(self._folder))
-        with suppress(OSError):  # whether the file can be made is found out, and said, by the sink
+        with suppress(OSError):  # The sink finds out whether the file can be created, and reports it.
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         return self._folder / f"output-{token}.txt"
 

@@ -5,7 +5,7 @@ A folder is known by its real path and by nothing else: a repository inside a tr
 a repository names.
 
 A local settings file is the person's own only if it is, byte for byte, what Pegboard last wrote there for them. Being
-untracked proves nothing, because an archive can contain a `.git` folder. What somebody edits by hand counts once
+untracked proves nothing, because an archive can contain a `.git` folder. What a person edits by hand counts once
 the folder is trusted.
 """
 

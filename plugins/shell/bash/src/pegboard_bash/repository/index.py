@@ -22,7 +22,7 @@ def tracked(path: str) -> list[str] | None:
     if len(data) < HEADER.size or len(data) > LARGEST:
         return None
     magic, version, count = HEADER.unpack_from(data)
-    # Version 4 shortens each name by what it shares with the one before; hardly anybody has it.
+    # Version 4 compresses each name against the one before; it is rare.
     return _names(data, count) if magic == b"DIRC" and version in (2, 3) else None
 
 

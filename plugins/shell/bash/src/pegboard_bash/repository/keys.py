@@ -116,7 +116,7 @@ def _holds_revisions(path: str) -> bool:
 
 def _is_harmless(section: str, subsection: str, key: str, value: str) -> bool:
     if section == "core" and key in ("fsmonitor", "hookspath"):
-        # A path of hooks is judged by what lies there; a program as monitor is run by `git status`.
+        # A hooks path is judged by its content; a monitor program is run by `git status`.
         return key == "hookspath" or value in BOOLEAN
     if section == "alias":
         return key not in DEPRECATED and subsection.lower() not in DEPRECATED

@@ -94,7 +94,7 @@ def _redirects(code: str) -> bool:
             if sign == ">" and printing and depth <= 0:
                 return True
         if printing and depth and ">" in statement:
-            return True  # The parentheses go on beyond the statement, as in `for (;;)`: then nothing is certain.
+            return True  # The parentheses continue past the statement, as in `for (;;)`: then nothing is certain.
     return False
 
 
@@ -129,7 +129,7 @@ def _begins_regex(before: str) -> bool | None:
     last = line.rstrip()
     if not last:
         return True
-    if line != last:  # It stands at the beginning of a line, which a `)` of an `if` may have left open.
+    if line != last:  # It is at the beginning of a line, which a `)` of an `if` may have left open.
         return True if last[-1] in "{};,(!~&|" else None if last[-1] in ")]+-" else _ends_statement(last)
     if last[-1] in "{};,(!~&|?:" or EXPECTING.search(last):
         return True

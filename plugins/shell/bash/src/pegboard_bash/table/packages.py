@@ -33,7 +33,7 @@ _PIP = Program(
 def check_unzip(words: list[Word], effects: Effects) -> None:
     """Behind the archive a word with a dash is the name of a file in it, and that file is unpacked."""
     if words and not words[0].text.startswith("-"):
-        effects.refuse("unzip takes options before the archive only.")
+        effects.refuse("unzip accepts options only before the archive.")
 
 
 PROGRAMS = {

@@ -106,7 +106,7 @@ def check_shell(words: list[Word], effects: Effects) -> None:
     effects.subtexts += [text.partition("=")[2] for text in texts if text.startswith("--command=")]
     given = [at for at, text in enumerate(texts) if re.fullmatch(r"-\w*c\w*|--command", text)]
     if given:
-        # Options may stand between `-c` and the script, and one of them (`-o pipefail`) has a value.
+        # Options may come between `-c` and the script, and one of them (`-o pipefail`) has a value.
         effects.subtexts += [text for text in texts[given[0] + 1 :] if not text.startswith(("-", "+"))][:4]
 
 

@@ -18,7 +18,7 @@ RECURSIVE = re.compile(r"-\w*[rRf]\w*|--recursive|--force")
 
 
 def check_rm(words: list[Word], effects: Effects) -> None:
-    """Deleting folders, or without a question, destroys."""
+    """Deleting folders, or deleting without asking, is destructive."""
     if any(RECURSIVE.fullmatch(word.text) for word in words):
         effects.destructive = True
 
@@ -51,7 +51,7 @@ def check_move(words: list[Word], effects: Effects) -> None:
         effects.refuse(f"{effects.program} needs more arguments.")
         return
     if target.glob:
-        effects.refuse(f"Which file {target.source} (its last match) is, is known only when it runs.")
+        effects.refuse(f"The last file that {target.source} matches is known only when it runs.")
     sources = len(effects.reads)
     for word in operands:
         effects.read(word)
@@ -65,7 +65,7 @@ def _write_all(sources: list[str], effects: Effects) -> None:
     """Record each file that is created: a folder is copied with everything in it."""
     for target in list(effects.writes):
         for source in sources:
-            # `sub/.` and `sub/` put what lies in them into the target itself, or beside it.
+            # `sub/.` and `sub/` put their content into the target itself, or next to it.
             name = os.path.basename(source.rstrip("/"))
             places = [target] if name in (".", "..") else [target, os.path.join(target, name)]
             inside = _names_below(source)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pegboard_anthropic.sse import EventDecoder
+from pegboard_http import EventDecoder
 
 
 def decoded(*chunks: bytes) -> list[tuple[str, bytes]]:
