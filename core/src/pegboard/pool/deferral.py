@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 DEFERRABLE = ("dynamic", "third-party")
 """The partitions that can be deferred, the first one first. Built-in tools always stay."""
 USUAL_WINDOW = 200_000
-"""The context window of a model of which nobody knows it, in tokens."""
+"""The context window that is assumed where it is not known, in tokens."""
 LAYER = "deferral"
 
 

@@ -18,7 +18,7 @@ class Explained:
     fields: dict[str, float]
     """The part of the score that each field contributes."""
     words: dict[str, list[str]]
-    """The terms of the query that stand in each field, or synonyms of them."""
+    """The terms of the query that each field contains, or synonyms of them."""
 
 
 def explain(finder: ToolFinder, found: Found, entry: Entry, score: float) -> Explained:

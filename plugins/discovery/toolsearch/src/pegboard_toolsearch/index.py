@@ -1,4 +1,4 @@
-"""The index: which words stand in which tools, and how much each counts there.
+"""The index: which tools contain which words, and how much each word counts there.
 
 A fielded BM25: the frequency of a word in each field is weighted and held against the usual length of that field, the
 sum is saturated once, and rare words count more. Only the rarity of a word depends on other tools, and it is looked up

@@ -22,7 +22,7 @@ CLAUSE_EVENNESS = 0.25
 """0 makes the best tools of all clauses equal, 1 leaves a clause with rare words its lead."""
 REPEATED = 0.5
 NAME_COVERAGE = 0.22
-"""What is added to the score of a tool whose whole name and server stand in the query."""
+"""What is added to the score of a tool whose whole name and server are in the query."""
 JOINED, SPLIT = 0.5, 0.7
 PROMISING, CANDIDATES = 150, 40
 SHORT = 6
@@ -59,8 +59,7 @@ def rank(index: ToolIndex, spelling: Spelling, query: str, allowed: Container[in
     scored = [
         Match(number, total[number] * (1 + NAME_COVERAGE * index.coverage(number, reading.terms))) for number in best
     ]
-    names = index.documents
-    scored.sort(key=lambda match: (-match.score, names[match.number].name))  # type: ignore[union-attr]
+    scored.sort(key=lambda match: (-match.score, index.documents[match.number].name))
     return Ranked(scored, reading.terms, list(reading.unknown), reading.repaired)
 
 

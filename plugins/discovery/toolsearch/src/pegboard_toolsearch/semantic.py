@@ -31,7 +31,7 @@ class Meanings:
     async def rerank(
         self, found: Found, query: str, finder: ToolFinder, hooks: Sequence[Callable[..., Any]], limit: int
     ) -> Found:
-        """The same tools in the order of words and meaning together. Where nobody answers, nothing changes."""
+        """The same tools in the order of words and meaning together. Without an answer, nothing changes."""
         entries = list(found.entries)
         try:
             vectors = await self._vectors_of(query, entries, finder, hooks)

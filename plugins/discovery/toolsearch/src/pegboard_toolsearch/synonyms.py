@@ -117,7 +117,7 @@ variable var
 video youtube
 zip compress archive
 """
-"""Each line is a group; a word may stand in several."""
+"""Each line is a group; a word may be in several."""
 
 
 def _table() -> dict[str, tuple[str, ...]]:

@@ -11,6 +11,8 @@ from pydantic import Field
 from pegboard import Change, Context, Input, Output, Text, Tool, hookimpl
 from pegboard_toolsearch.answers import ToolSearchOutput, remarks_on, worded
 
+# Imports happen inside functions: importing the plugin takes a few milliseconds, and builds nothing.
+
 if TYPE_CHECKING:
     from pegboard import Entry, Pool, ToolCatalog
     from pegboard_toolsearch.finder import ToolFinder
@@ -50,7 +52,7 @@ class ToolSearch(Tool[ToolSearchInput, ToolSearchOutput]):
         return None if args.query.strip() else "query is empty. Say what you want to do, or select:Name."
 
     async def call(self, args: ToolSearchInput, ctx: Context, /) -> Output[ToolSearchOutput]:
-        from anyio import to_thread  # Only a call needs these: listing tools must not pay for the index.
+        from anyio import to_thread
 
         from pegboard_toolsearch.semantic import CANDIDATES, HOOK
 

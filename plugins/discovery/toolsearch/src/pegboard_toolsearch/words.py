@@ -34,7 +34,7 @@ VAGUE_WORDS = frozenset(
     january february march april june july august september october november december
     """.split()  # noqa: SIM905 - as a list it would be a page
 )
-"""Words that stand in many queries and say little about the tool."""
+"""Words that many queries contain and that say little about the tool."""
 
 
 class Stems(dict[str, tuple[str, ...]]):

@@ -19,7 +19,7 @@ TOO_OLD = re.compile(r"claude-(2|3|instant|haiku-4|sonnet-4-(0|2025)|opus-4-(0|1
 
 
 def is_supported(model: str, *, is_first_party: bool, base_url: str | None) -> bool:
-    """Whether the service loads tools for this model. Of other services and gateways nobody knows."""
+    """Whether the service loads tools for this model. Of other services and gateways that is not known."""
     elsewhere = base_url or os.environ.get("ANTHROPIC_BASE_URL")
     return is_first_party and not elsewhere and not TOO_OLD.search(model)
 
