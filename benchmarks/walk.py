@@ -2,7 +2,7 @@
 
 The third `Read` of a session is counted, so that everything is imported and bound. `sys.setprofile`, and
 `threading.setprofile` for the worker thread, see each Python function of Pegboard that is entered from the first event
-of the model's stream until the `tool_result` is in the conversation. Functions of the standard library, pydantic and
+of the model's stream until the `tool_result` is in the transcript. Functions of the standard library, pydantic and
 anyio are not ours, and what dataclasses generate has no file. A coroutine that waits is entered again: that counts.
 What the tool calls while it runs, such as the file service, counts as the tool's.
 """
@@ -23,7 +23,7 @@ from typing import Any
 import anyio
 
 from pegboard import Board
-from pegboard_session import ProviderEvent, ReplayProvider, Request, Session
+from pegboard_session import ProviderEvent, ReplayProvider, Request, Session, Transcript
 
 HERE = Path(__file__).resolve().parents[1]
 TOOL = "plugins/files/read/"
@@ -76,6 +76,20 @@ class CountedProvider(ReplayProvider):
             yield event
 
 
+class CountedTranscript(Transcript):
+    """Counts no more once a result is written."""
+
+    def __init__(self, path: Path, counted: Walk) -> None:
+        super().__init__(path)
+        self._counted = counted
+
+    def write(self, kind: str, **data: Any) -> None:
+        """One line."""
+        super().write(kind, **data)
+        if kind == "result":
+            self._counted.is_on = False
+
+
 def script() -> list[dict[str, Any]]:
     read = {"type": "tool_use", "id": "", "name": "Read", "input": {"file_path": "a.txt"}}
     turns = [{"content": [{**read, "id": f"c{i}", "input": {"file_path": f"{i}.txt"}}]} for i in range(3)]
@@ -90,15 +104,8 @@ async def walk(folder: Path) -> Walk:
     threading.setprofile(counted)
     sys.setprofile(counted)
     provider = CountedProvider(script(), "the walk", counted)
-    async with Session(board, provider, model="scripted") as session:
-        append = session.conversation.append
-
-        def appended(role: str, content: Any) -> None:
-            append(role, content)
-            if role == "user":
-                counted.is_on = False
-
-        session.conversation.append = appended  # type: ignore[method-assign]
+    transcript = CountedTranscript(folder / "transcript.jsonl", counted)
+    async with Session(board, provider, model="scripted", transcript=transcript) as session:
         await session.run("Read them.")
     sys.setprofile(None)
     return counted

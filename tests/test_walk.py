@@ -10,7 +10,8 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 LONGEST_FILE = 300
 LONGEST_LOOP = 280
-MOST_CORE_FILES = 14
+MOST_CORE_FILES = 16
+"""Thirteen are on the way of every call; the others are entered by plugins that ask the core something."""
 
 
 def test_a_read_crosses_short_files_and_few_of_the_core() -> None:

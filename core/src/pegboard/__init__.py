@@ -98,7 +98,7 @@ __all__ = sorted(_HOME)  # pyright: ignore[reportUnsupportedDunderAll]
 def __getattr__(name: str) -> object:
     if name not in _HOME:
         raise AttributeError(f"pegboard has no {name!r}")
-    from importlib import import_module
+    from importlib import import_module  # Needed once a name is: importing this module costs next to nothing.
 
     value = getattr(import_module(f"pegboard.{_HOME[name]}"), name)
     globals()[name] = value

@@ -111,9 +111,3 @@ class Result:
     def text(self) -> str:
         """All text blocks, joined."""
         return "\n".join(block.text for block in self.content if isinstance(block, Text))
-
-    def replace_content(self, text: str, **changes: Any) -> Result:
-        """The same answer with other words."""
-        from dataclasses import replace
-
-        return replace(self, content=(Text(text),), **changes)

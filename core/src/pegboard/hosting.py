@@ -84,7 +84,7 @@ __all__ = sorted(_HOME)  # pyright: ignore[reportUnsupportedDunderAll]
 def __getattr__(name: str) -> object:
     if name not in _HOME:
         raise AttributeError(f"pegboard.hosting has no {name!r}")
-    from importlib import import_module
+    from importlib import import_module  # Needed once a name is: importing this module costs next to nothing.
 
     module, original = _HOME[name]
     globals()[name] = value = getattr(import_module(module), original)

@@ -47,7 +47,8 @@ class BoundHook(NamedTuple):
     async def ask(self, *given: Any, on_error: Callable[[Exception, BoundHook], Any]) -> Any:
         """The answer, awaited if need be. An exception is logged, and `on_error` says what it means."""
         try:
-            return await maybe_await(self.function(*given))
+            answer = self.function(*given)
+            return await answer if hasattr(answer, "__await__") else answer
         except Exception as error:
             log.exception("%s failed", self)
             return on_error(error, self)

@@ -12,6 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from anyio import CapacityLimiter, Event, to_thread
+from anyio.lowlevel import current_token
+
 from pegboard.context import Context
 from pegboard.contract import Tool
 from pegboard.errors import ToolError
@@ -78,9 +81,6 @@ class ThreadSlots:
 
     @staticmethod
     def _new_waiter() -> _Waiter:
-        from anyio import Event
-        from anyio.lowlevel import current_token
-
         loop: Any = current_token().native_token
         return _Waiter(Event(), getattr(loop, "call_soon_threadsafe", None) or loop.run_sync_soon)
 
@@ -113,8 +113,6 @@ class AbandonedThreads:
 
     async def outlast(self, seconds: float) -> list[AbandonedThread]:
         """Wait until all have ended, but not longer than this; those that have not are returned, and only this once."""
-        from anyio import CapacityLimiter, to_thread
-
         limit = time.monotonic() + seconds
         for thread in list(self._known):
             rest = max(0.0, limit - time.monotonic())
@@ -177,9 +175,6 @@ def in_thread(tool: Tool[Any, Any]) -> Callable[[Any, Context], Awaitable[Any]]:
     """How a blocking tool runs: in a thread that is abandoned when the call is cancelled."""
 
     async def execute(args: Any, ctx: Context) -> Any:
-        # Imported here because listing tools builds runners, too, and must not pay for anyio.
-        from anyio import CapacityLimiter, to_thread
-
         is_inner = _in_thread.get()
         if not is_inner:
             await slots.acquire()

@@ -156,7 +156,7 @@ def find_file(relative: str, package: str, places: Sequence[str]) -> str:
 
 def _beside_the_package(package: str, relative: str) -> str:
     """The file of an editable project with a layout of its own; finding a top-level package imports nothing."""
-    from importlib.util import find_spec
+    from importlib.util import find_spec  # Rarely needed.
 
     try:
         spec = find_spec(package.partition(".")[0])

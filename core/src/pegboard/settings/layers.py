@@ -99,7 +99,7 @@ class Settings:
     def keys(self) -> Keys:
         """Every setting that the core and installed distributions declare."""
         if self._keys is None:
-            from pegboard.settings.keys import installed_keys
+            from pegboard.settings.keys import installed_keys  # It reads the index; most settings know their keys.
 
             self._keys = installed_keys()
         return self._keys

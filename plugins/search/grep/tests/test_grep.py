@@ -6,12 +6,13 @@ import json
 import os
 import stat
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import anyio
 import pytest
 
-from pegboard import Board, Call
+from pegboard import Board, Call, Text
 from pegboard.settings import load
 
 
@@ -43,7 +44,7 @@ def grep(request, folder):
     def call(pattern, /, **given):
         result = anyio.run(board.dispatch, Call("1", "Grep", {"pattern": pattern, **given}))
         text = result.text.replace("\n(Searched with the slower Python engine.)", "")
-        return result.replace_content(text)
+        return replace(result, content=(Text(text),))
 
     return call
 
