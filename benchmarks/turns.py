@@ -2,7 +2,7 @@
 
 1. CPU a call: 1,000 no-op calls in one turn against `model_validate_json` and `await` of the same tool.
 2. Blocking tools: the same against `anyio.to_thread.run_sync`.
-3. Streams: wall time of turns whose blocks arrive over time, from a loopback server through the real SDK.
+3. Streams: wall time of turns whose blocks arrive over time, from a loopback server through the Anthropic provider.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ import json
 import time
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from pegboard_http import EventDecoder
@@ -17,6 +17,7 @@ def decoded(*chunks: bytes) -> list[tuple[str, bytes]]:
     return [event for chunk in chunks for event in decoder.feed(chunk)]
 
 
+@settings(suppress_health_check=[HealthCheck.too_slow], deadline=None)
 @given(
     texts=st.lists(st.text(), max_size=4),
     newline=st.sampled_from(["\n", "\r\n", "\r"]),

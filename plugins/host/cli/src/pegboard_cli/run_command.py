@@ -27,9 +27,10 @@ EXAMPLES = """\
   pegboard run --replay script.jsonl "Go"       play a script, no key needed
   pegboard run --continue "And now the tests"   go on with the last session of this folder
   pegboard run --effort high --json-schema answer.json "Which files are unused?"
+  pegboard run --provider openai --model M "Hi" ask an OpenAI-compatible server
   pegboard run --agent Explore "Where is X?"    as an agent, with its tools only
 
-Needs ANTHROPIC_API_KEY, or --replay. Press Ctrl-C once to interrupt the turn, twice to quit.
+Needs ANTHROPIC_API_KEY, another provider, or --replay. Press Ctrl-C once to interrupt the turn, twice to quit.
 """
 
 
@@ -66,7 +67,8 @@ def parse(words: list[str]) -> argparse.Namespace:
     options.trusting(parser)
     parser.add_argument("prompt", nargs="?", metavar="PROMPT", help="the prompt (default: stdin, or a conversation)")
     parser.add_argument("--replay", metavar="FILE", help="play this script instead of a model")
-    parser.add_argument("--model", metavar="M", help=f"the model (default: {MODEL})")
+    parser.add_argument("--provider", metavar="P", help="the provider: anthropic, openai or another that is installed")
+    parser.add_argument("--model", metavar="M", help=f"the model (default: the provider's, {MODEL} for anthropic)")
     parser.add_argument("--permission-mode", metavar="M", help=options.MODES)
     formats = ("text", "json", "stream-json")
     parser.add_argument("--output-format", choices=formats, default="text", help="text, json or stream-json")
@@ -97,7 +99,8 @@ def layer(given: argparse.Namespace) -> dict[str, Any]:
         made["availableTools"] = options.words(given.tools)
     if given.exclude_tools:
         made["excludedTools"] = options.words(given.exclude_tools)
-    made |= {key: value for key, value in (("model", given.model), ("maxTurns", given.max_turns)) if value}
+    named = (("model", given.model), ("provider", given.provider), ("maxTurns", given.max_turns))
+    made |= {key: value for key, value in named if value}
     rules = {kind: value for kind, value in (("allow", given.allow), ("deny", given.deny)) if value}
     if rules:
         made["permissions"] = rules
@@ -118,12 +121,13 @@ async def converse(given: argparse.Namespace, board: Board, view: View, prompt: 
     from pegboard import ProviderError
     from pegboard_cli.session_setup import open_session
     from pegboard_cli.signals import interrupting
+    from pegboard_cli.warm_up import warming_up
 
     opened: list[Session] = []
     try:
         async with open_session(given, board) as session:
             opened.append(session)
-            with interrupting(lambda: interrupt(session)):
+            with interrupting(lambda: interrupt(session)), warming_up(session.board.pool.entries, board.plugins):
                 return await answer(session, view, prompt)
     except ProviderError as error:
         view.fail(str(error))

@@ -49,11 +49,11 @@ def open_session(given: argparse.Namespace, board: Board) -> Session:
     if chosen:
         options.warn(settings, [Notice(f"--agent {name}", words) for words in chosen.warnings])
         ctx = chosen.ctx
-    most = settings.get("maxTurns")
+    most, provider = settings.get("maxTurns"), the_provider(given, board)
     session = Session(
         chosen.board if chosen else board,
-        the_provider(given, board),
-        model=given.model or (chosen and chosen.model) or settings.get("model", MODEL),
+        provider,
+        model=given.model or (chosen and chosen.model) or settings.get("model", default_model(provider)),
         system=chosen.system if chosen and not given.system_prompt else (),
         ctx=ctx,
         max_turns=min(most, chosen.max_turns or most) if chosen else most,
@@ -121,14 +121,21 @@ def the_provider(given: argparse.Namespace, board: Board, *, asks: bool = True) 
         return ReplayProvider.from_file(given.replay)
     name, found = board.settings.get("provider"), find_providers(board)
     if name not in found:
+        known = f" Those here are: {', '.join(sorted(found))}." if found else ""
         raise ProviderError(
-            f"There is no provider {name!r}. Install pegboard-{name}, or play a script with --replay.", kind="script"
+            f"There is no provider {name!r}.{known} Install pegboard-{name}, or play a script with --replay.",
+            kind="script",
         )
     missing = getattr(found[name], "missing", None)
     if asks and missing and (needed := missing()):
         reason = f"{needed} is not set. Set it, or play a script with --replay."
         raise ProviderError(reason, kind="authentication")
     return found[name]
+
+
+def default_model(provider: Provider) -> str:
+    """The model to ask where none is named."""
+    return str(getattr(provider, "default_model", MODEL))
 
 
 def prepare(given: argparse.Namespace, board: Board) -> Session:
@@ -142,10 +149,11 @@ def prepare(given: argparse.Namespace, board: Board) -> Session:
     ctx = replace(board.context(), mode=mode)
     chosen = the_agent(given.agent, board, ctx) if given.agent is not None else None
     given.replay = None
+    provider = the_provider(given, board, asks=False)
     return Session(
         chosen.board if chosen else board,
-        the_provider(given, board, asks=False),
-        model=given.model or (chosen and chosen.model) or settings.get("model", MODEL),
+        provider,
+        model=given.model or (chosen and chosen.model) or settings.get("model", default_model(provider)),
         system=chosen.system if chosen and not given.system_prompt else (),
         ctx=chosen.ctx if chosen else ctx,
         definition=chosen.definition if chosen else None,

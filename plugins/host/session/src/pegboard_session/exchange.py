@@ -37,7 +37,7 @@ class Exchange:
         """One answer of the model and the results of its calls; asks again while nothing has happened yet."""
         session, is_shorter = self._session, False
         await session.compaction.make_room()
-        if session.is_interrupted:
+        if session.interruption.happened:
             return Answer(), []
         began = time.monotonic()
         for attempt in count():

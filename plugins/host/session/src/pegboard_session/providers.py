@@ -132,9 +132,10 @@ ProviderEvent: TypeAlias = TextDelta | TextEnd | ThinkingDelta | ToolCall | Opaq
 class Provider(Protocol):
     """A model behind a wire.
 
-    Three attributes are looked for and may be missing: `models`, in the shape of the setting of that name, which beats
-    it; `for_agent(name, kind)`, the provider that a sub-agent asks; and `missing()`, the name of what has to be
-    set before any request could succeed, such as the variable of a key, or nothing.
+    Four attributes are looked for and may be missing: `models`, in the shape of the setting of that name, which beats
+    it; `for_agent(name, kind)`, the provider that a sub-agent asks; `missing()`, the name of what has to be set before
+    any request could succeed, such as the variable of a key, or nothing; and `default_model`, the model to ask where
+    none is named.
     """
 
     name: str

@@ -38,7 +38,7 @@ STATUSES = {
     529: "overloaded",
 }
 RETRYABLE = {"rate_limit", "overloaded", "server", "connection"}
-TOO_LONG = re.compile(r"(prompt|input) is too long|context (window|limit|length)", re.IGNORECASE)
+TOO_LONG = re.compile(r"(prompt|input) is too long|context (window|limit|length|size)", re.IGNORECASE)
 
 
 def known_errors() -> tuple[type[Exception], ...]:

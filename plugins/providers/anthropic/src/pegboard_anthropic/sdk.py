@@ -15,7 +15,7 @@ from pegboard_anthropic.failures import known_errors
 from pegboard_anthropic.services import FIRST_PARTY, SERVICES, Service
 from pegboard_http import json_bytes
 from pegboard_http.answers import abandon
-from pegboard_http.clients import CONNECT_SECONDS, KEEP_ALIVE_SECONDS
+from pegboard_http.clients import CONNECT_SECONDS, proxies
 
 if TYPE_CHECKING:
     import anthropic
@@ -106,6 +106,9 @@ def make_client(name: str, *, base_url: str | None, api_key: str | None, timeout
     import anthropic
     import httpx2
 
+    from pegboard_http.transport import LIMITS
+
+    proxies()  # Says what is wrong with one; the SDK would raise whatever its libraries raise.
     service = SERVICES[name]
     patience = httpx2.Timeout(timeout, connect=min(timeout, CONNECT_SECONDS))
     given = {"base_url": base_url, "api_key": api_key}
@@ -116,9 +119,7 @@ def make_client(name: str, *, base_url: str | None, api_key: str | None, timeout
             timeout=patience,
             max_retries=0,  # No retries here: the session retries, because it knows which calls have already run.
             open_telemetry=False,  # What a host traces is its own choice, not that of a library below it.
-            http_client=anthropic.DefaultAsyncHttpxClient(
-                timeout=patience, limits=httpx2.Limits(keepalive_expiry=KEEP_ALIVE_SECONDS)
-            ),
+            http_client=anthropic.DefaultAsyncHttpxClient(timeout=patience, limits=LIMITS),
         )
     except (anthropic.AnthropicError, ValueError) as error:
         raise ProviderError(

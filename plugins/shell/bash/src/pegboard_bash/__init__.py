@@ -30,6 +30,11 @@ __all__ = [
     "understand",
     "wrong_examples",
 ]
+WARM_UP = (
+    *("pegboard_bash.refusals", "pegboard_bash.understanding", "pegboard_bash.table", "pegboard_bash.confinement"),
+    *("pegboard_bash.bash_call", "pegboard_bash.render", "tree_sitter", "tree_sitter_bash"),
+)
+"""What the first call imports; a host may do it ahead, while it waits for the model."""
 _HOMES = {
     "Program": "programs",
     "Understanding": "understanding",

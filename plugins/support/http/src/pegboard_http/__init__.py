@@ -3,7 +3,7 @@
 Importing this costs nothing: the HTTP library is loaded when the first client is opened.
 """
 
-from pegboard_http.answers import drain, read_events
+from pegboard_http.answers import drain, read_events, refusal_body
 from pegboard_http.bodies import json_bytes
 from pegboard_http.clients import join_url, open_client
 from pegboard_http.failures import connection_failure, http_errors, sentence, wait_asked
@@ -18,6 +18,7 @@ __all__ = [
     "json_bytes",
     "open_client",
     "read_events",
+    "refusal_body",
     "sentence",
     "wait_asked",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncGenerator, AsyncIterator
 from typing import TYPE_CHECKING, Any
 
@@ -40,6 +41,19 @@ async def read_events(response: httpx2.Response, label: str, setting: str) -> As
         await response.aclose()
 
 
+async def refusal_body(response: httpx2.Response) -> Any:
+    """What a server says instead of an answer: JSON if it is, else text. The response is closed."""
+    try:
+        await response.aread()
+    finally:
+        await response.aclose()
+    text = response.text.strip()
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+
+
 async def abandon(items: AsyncIterator[Any]) -> None:
     """Stop reading for good: a cancelled read unwinds every generator below it and closes the connection.
 
@@ -60,5 +74,7 @@ async def drain(events: AsyncGenerator[Any, None]) -> None:
         try:
             async for _ in events:
                 pass
-        except (ProviderError, *http_errors()):
+        except http_errors():
+            pass
+        except ProviderError:
             pass

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-import socket
+from importlib.util import find_spec
 from typing import TYPE_CHECKING
+
+from pegboard import ProviderError
 
 if TYPE_CHECKING:
     import httpx2
@@ -11,15 +13,6 @@ if TYPE_CHECKING:
 # Imports happen inside functions: the client is slow to import, and only a request needs it.
 
 CONNECT_SECONDS = 10.0
-KEEP_ALIVE_SECONDS = 60.0
-"""How long an idle connection is kept: tools often run for longer than the five seconds that are usual."""
-PROBES = (
-    (socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1),
-    (socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, 60),
-    (socket.IPPROTO_TCP, socket.TCP_KEEPCNT, 5),
-    (socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, 60),
-)
-"""Signs of life on a quiet connection: routers on the way drop one on which a model thinks for minutes."""
 
 
 def open_client(timeout: float) -> httpx2.AsyncClient:
@@ -30,36 +23,47 @@ def open_client(timeout: float) -> httpx2.AsyncClient:
     """
     import httpx2
 
-    limits = httpx2.Limits(max_connections=1000, max_keepalive_connections=100, keepalive_expiry=KEEP_ALIVE_SECONDS)
-    trusted = httpx2.create_ssl_context()  # Once: reading the certificates takes longer than everything else here.
+    from pegboard_http.transport import Transport
 
-    def transport(proxy: httpx2.Proxy | None = None) -> httpx2.AsyncHTTPTransport:
-        return httpx2.AsyncHTTPTransport(verify=trusted, limits=limits, proxy=proxy, socket_options=PROBES)
-
-    mounts = {where: transport(httpx2.Proxy(proxy)) if proxy else None for where, proxy in proxies().items()}
+    mounts = {where: Transport(httpx2.Proxy(proxy)) if proxy else None for where, proxy in proxies().items()}
     return httpx2.AsyncClient(
         timeout=httpx2.Timeout(timeout, connect=min(timeout, CONNECT_SECONDS)),
         follow_redirects=True,
-        transport=transport(),  # With one given, the library leaves proxies to us: its own have no socket options.
+        transport=Transport(),  # With one given, the library leaves proxies to us: its own have no socket options.
         mounts=mounts,
     )
 
 
 def proxies() -> dict[str, str | None]:
-    """Which addresses go through which proxy, and which through none, in the patterns of the HTTP library."""
+    """Which addresses go through which proxy, and which through none, in the patterns of the HTTP library.
+
+    A proxy that cannot be used is a `ProviderError`.
+    """
     from urllib.request import getproxies  # Imported late: it takes 20 ms.
 
     told = getproxies()
     found: dict[str, str | None] = {}
     for scheme in ("http", "https", "all"):
         if proxy := told.get(scheme):
-            found[f"{scheme}://"] = proxy if "://" in proxy else f"http://{proxy}"
+            found[f"{scheme}://"] = _usable(proxy if "://" in proxy else f"http://{proxy}", f"{scheme.upper()}_PROXY")
     for host in (word.strip() for word in told.get("no", "").split(",")):
         if host == "*":
             return {}
         if host and (pattern := _pattern(host)):
             found[pattern] = None
     return found
+
+
+def _usable(proxy: str, variable: str) -> str:
+    """The address, if the library can speak to it. It may contain a password, so it is not quoted."""
+    kind = proxy.partition("://")[0].lower()
+    if kind not in ("http", "https", "socks5", "socks5h"):
+        reason = f"{variable} is not the address of a proxy. It must begin with http://, https:// or socks5://."
+        raise ProviderError(reason, kind="invalid_request")
+    if kind.startswith("socks") and not find_spec("socksio"):
+        reason = f"{variable} names a SOCKS proxy, which needs the package socksio. Run: pip install 'httpx2[socks]'"
+        raise ProviderError(reason, kind="invalid_request")
+    return proxy
 
 
 def _pattern(host: str) -> str:

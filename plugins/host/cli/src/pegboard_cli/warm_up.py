@@ -1,0 +1,75 @@
+"""Import what the first call of each tool needs while the first answer is on its way.
+
+Nothing but `sys.modules` changes: plugins are loaded, checked and bound when they are used, as ever. What cannot be
+imported here fails there, and is reported.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from importlib import import_module
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pegboard.hosting import Entry, PluginRecord
+
+log = logging.getLogger("pegboard")
+
+HEAD_START = 0.2
+"""Seconds until the first request should be sent; before that, two threads that import would slow each other down."""
+PATIENCE = 0.05
+"""Seconds to wait at the end for the import that is going on."""
+MORE = "WARM_UP"
+"""A plugin's module may name others under this attribute: those that the first call of its tools imports."""
+
+
+@contextmanager
+def warming_up(entries: Sequence[Entry], plugins: Sequence[PluginRecord]) -> Generator[None, None, None]:
+    """While this is on, a thread imports the modules of these tools, one after the other, in their order."""
+    stop = threading.Event()
+    records = {(plugin["dist"], plugin["entry"]): plugin for plugin in plugins}
+    mine = list(dict.fromkeys((entry.dist, entry.entry) for entry in entries if not entry.deferred))
+    chosen = [records[key] for key in mine if key in records]
+    thread = threading.Thread(target=_import_all, args=(chosen, stop), name="pegboard-warm-up", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        thread.join(PATIENCE)
+
+
+def _import_all(plugins: Sequence[PluginRecord], stop: threading.Event) -> None:
+    stop.wait(HEAD_START)
+    for plugin in plugins:
+        module_name = plugin["value"].partition(":")[0].strip()
+        if not stop.is_set() and _is_as_described(module_name, plugin):
+            module = _imported(module_name)
+            for more in getattr(module, MORE, ()):
+                if not stop.is_set():
+                    _imported(more)
+
+
+def _is_as_described(module_name: str, plugin: PluginRecord) -> bool:
+    """Whether the module is the one that was checked for the index, and prints nothing when it is imported."""
+    scanned = plugin.get("scan")
+    if not scanned or scanned["state"] != "active" or scanned["printed"]:
+        return False
+    try:
+        spec = find_spec(module_name.partition(".")[0])
+    except (ImportError, ValueError):
+        return False
+    return bool(spec and spec.origin) and os.path.abspath(str(spec and spec.origin)) == scanned["origin"]
+
+
+def _imported(module_name: str) -> Any:
+    try:
+        return import_module(module_name)
+    except BaseException:  # Whatever it is, the first call will meet it again and report it.
+        log.debug("%s could not be imported ahead of its first call", module_name, exc_info=True)
+        return None
