@@ -40,14 +40,14 @@ if TYPE_CHECKING:  # Packed: one name in each line is three pages.
     from pegboard.board import Board as Board
     from pegboard.calls import (
         JSON as JSON, Allow as Allow, Ask as Ask, Block as Block, Call as Call, Decision as Decision, Deny as Deny,
-        Document as Document, Image as Image, Result as Result, Text as Text, strictest as strictest,
+        Document as Document, Image as Image, Part as Part, Result as Result, Text as Text, strictest as strictest,
     )
     from pegboard.content import content_block as content_block, jsonable as jsonable, tool_result as tool_result
     from pegboard.context import (
         Agent as Agent, Change as Change, Context as Context, Model as Model, ProcessSpec as ProcessSpec,
         Progress as Progress, Services as Services,
     )
-    from pegboard.contract import API as API, Facts as Facts, Output as Output, Part as Part, Tool as Tool
+    from pegboard.contract import API as API, Facts as Facts, Output as Output, Tool as Tool
     from pegboard.errors import (
         DefinitionError as DefinitionError, PegboardError as PegboardError, PluginError as PluginError,
         PolicyError as PolicyError, ProviderError as ProviderError, SettingsError as SettingsError,
@@ -73,10 +73,10 @@ if TYPE_CHECKING:  # Packed: one name in each line is three pages.
 
 _NAMES = {
     "board": "Board",
-    "calls": "Allow Ask Block Call Decision Deny Document Image JSON Result Text strictest",
+    "calls": "Allow Ask Block Call Decision Deny Document Image JSON Part Result Text strictest",
     "content": "content_block jsonable tool_result",
     "context": "Agent Change Context Model ProcessSpec Progress Services",
-    "contract": "API Facts Output Part Tool",
+    "contract": "API Facts Output Tool",
     "errors": "DefinitionError PegboardError PluginError PolicyError ProviderError SettingsError ToolError",
     "execution.results": "TERMINAL_ESCAPE",
     "execution.turn": "Turn",

@@ -48,6 +48,18 @@ Block: TypeAlias = Text | Image | Document
 
 
 @dataclass(frozen=True, slots=True)
+class Part:
+    """One piece of a compound input, such as a command of a pipeline, as permission rules see it."""
+
+    text: str
+    also: tuple[str, ...] = ()
+    """Other readings of the same piece; deny and ask rules see them too, allow rules never do."""
+    read_only: bool = False
+    exact: bool = False
+    """Only a rule that spells it out may allow it; a rule with a wildcard may not."""
+
+
+@dataclass(frozen=True, slots=True)
 class Decision:
     """May this call run? The three answers are `Allow`, `Ask` and `Deny`; each says who decided and why."""
 

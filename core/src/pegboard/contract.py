@@ -15,7 +15,7 @@ from typing import Any, Generic, Literal, TypeAlias
 
 from typing_extensions import TypeVar
 
-from pegboard.calls import Block, Decision, Document, Image, Text
+from pegboard.calls import Block, Decision, Document, Image, Part, Text
 from pegboard.content import json_text
 from pegboard.context import Change, Context
 from pegboard.inputs import Input, canonical, paths_of
@@ -33,18 +33,6 @@ Capability: TypeAlias = Literal["", "read", "edit"]
 
 I = TypeVar("I", bound=Input)  # noqa: E741 - I and O are the input and output of a tool throughout
 O = TypeVar("O")  # noqa: E741
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """One piece of a compound input, such as a command of a pipeline, as permission rules see it."""
-
-    text: str
-    also: tuple[str, ...] = ()
-    """Other readings of the same piece; deny and ask rules see them too, allow rules never do."""
-    read_only: bool = False
-    exact: bool = False
-    """Only a rule that spells it out may allow it; a rule with a wildcard may not."""
 
 
 @dataclass(frozen=True, slots=True)

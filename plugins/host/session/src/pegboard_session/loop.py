@@ -89,12 +89,9 @@ class Session:
         self.system_prompt = SystemPrompt(self)
         self.tools = ModelTools(board, ctx.agent.kind if ctx else "main")
         """The tools of the board as the model gets them."""
-        self.desk = SessionBoard(
-            board,
-            self.id,
-            lambda name: self.tools.require(name, self.profile),
-            lambda name: self.tools.is_deferred(name, self.profile),
-        )
+        require, deferred = self.tools.require, self.tools.is_deferred
+        checks = (lambda name: require(name, self.profile), lambda name: deferred(name, self.profile))
+        self.desk = SessionBoard(board, self.id, *checks)
         # The gate too: a tool calls others with the tools of this session's agent, wherever the context comes from.
         self.ctx = replace(ctx or board.context(), session_id=self.id, gate=self.desk.nested)
         self.hooks, self.interruption = HookCalls(board), Interruption()
@@ -273,8 +270,7 @@ class Session:
 
     def emit(self, kind: str, **data: Any) -> None:
         """Tell everybody who listens to this session."""
-        if self.desk.hooks.observe:
-            self.desk.hooks.emit(kind, **data)
+        self.desk.hooks.emit(kind, **data)
 
     def write(self, kind: str, **data: Any) -> None:
         """Keep a line. A disk that takes no more ends the transcript, not the conversation."""
