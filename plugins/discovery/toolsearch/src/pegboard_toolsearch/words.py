@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import chain
 
 TEXT = re.compile(r"[^\W_]+")
 CAMEL = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_A-Za-z]+")
@@ -55,7 +56,7 @@ class Stems(dict[str, tuple[str, ...]]):
 
     def of_text(self, text: str) -> list[str]:
         """The terms of a text."""
-        return [term for word in TEXT.findall(text) for term in self[word]]
+        return list(chain.from_iterable(map(self.__getitem__, TEXT.findall(text))))
 
     def of_name(self, name: str) -> list[str]:
         """The terms of an identifier."""
