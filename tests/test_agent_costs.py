@@ -167,3 +167,15 @@ async def test_small_questions_of_tools_are_on_the_account_of_the_agent_that_ask
 )  # fmt: skip
 def test_prices_and_budgets_that_make_no_sense_are_refused(name, value, fault):
     assert misfit(installed_keys()[name], value) == fault
+
+
+async def test_a_definition_that_names_sonnet_works_without_a_warning(tmp_path, watching):
+    class Known(ReplayProvider):
+        models = {"claude-x": {"aliases": ["sonnet"]}}
+
+    board = make_board(tmp_path, watching)
+    script = [turn(agent(name="one", model="sonnet")), turn(text("Done.")), of("one", text("Report."))]
+    async with Session(board, Known(script), model="parent-model") as session:
+        await session.run("Go")
+    assert [data["model"] for data in watching.of("agent_started")] == ["claude-x"]
+    assert "is not used" not in results_of(session)[0]

@@ -114,6 +114,7 @@ def signal_after(child, delay):
         child.send_signal(signal.SIGKILL)
 
 
+@pytest.mark.timeout(3600 if SLOW else 300)  # A hundred processes, one after another.
 def test_a_process_that_is_killed_while_it_compacts_can_be_resumed(tmp_path):
     path = tmp_path / "talk.jsonl"
     seed = int(os.environ.get("PEGBOARD_TEST_SEED", random.randrange(10**6)))

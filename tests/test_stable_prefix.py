@@ -11,7 +11,7 @@ import pytest
 from pegboard import Board, hookimpl
 from pegboard_anthropic import AnthropicProvider
 from pegboard_prompt.environment import Environment
-from pegboard_session import Session, Transcript, restore
+from pegboard_session import ReplayProvider, Session, Transcript, restore
 
 from .sse import SseServer, message, text, tool_use
 
@@ -120,3 +120,25 @@ def test_date_mode_branch_and_memory_files_change_nothing_that_was_sent(repo, tm
     assert f"Working directory: {repo}" in environment
     assert "Git: branch main, with uncommitted changes" in environment
     assert "Date: 2026-11-17 (Tuesday)" in environment
+
+
+@pytest.mark.parametrize(("kind", "is_shown"), [("general", True), ("Explore", False), ("scribe", False)])
+async def test_sub_agents_are_shown_memory_files_as_their_definition_says(repo, kind, is_shown):
+    (repo / ".claude/agents").mkdir(parents=True)
+    head = "---\nname: scribe\ndescription: Writes.\nmemoryFiles: false\n---\nWrite."
+    (repo / ".claude/agents/scribe.md").write_text(head)
+    call = {"type": "tool_use", "name": "Agent", "input": {"description": "x", "prompt": "Go", "subagent_type": kind}}
+    turns = [
+        {"content": [call]},
+        {"agent": kind, "content": [{"type": "text", "text": "Report."}]},
+        {"content": [{"type": "text", "text": "Done."}]},
+    ]
+    provider = ReplayProvider(turns)
+    board = Board.load(cwd=repo, settings={"only": ["files", "search", "agents", "support", "host"]})
+    async with Session(board, provider) as session:
+        await session.run("Go")
+    [child] = provider.children
+    [request] = child.requests
+    assert ("Use tabs." in str(request.messages)) is is_shown
+    assert any("Working directory" in part for part in request.system)
+    assert not any("You are an assistant that works" in part for part in request.system)

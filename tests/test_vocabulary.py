@@ -64,7 +64,7 @@ RETIRED_MODULES = {
 NOUNS_IN_ING = frozenset({"understanding", "second_reading", "hosting", "parsing", "reading", "wording"})
 """Modules whose names end like a gerund but name a thing or a step that has no better word."""
 
-KNOWN_GERUNDS = frozenset({"asking", "resuming", "session_opening", "showing"})
+KNOWN_GERUNDS = frozenset({"asking", "showing"})
 """Modules that still wait for a better name. No new ones."""
 
 RETIRED_PHRASES = {

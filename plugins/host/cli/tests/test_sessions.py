@@ -58,7 +58,7 @@ def test_a_folder_without_a_session_says_so(world, tmp_path):
     world.run("run", "Here", folder="a")
     code, out, err = world.run("run", "--continue", "Go", folder="b")
     assert (code, out) == (1, "")
-    assert err == f"pegboard: There is no session in {tmp_path}/b yet. `pegboard sessions` lists those that are kept.\n"
+    assert err == f"pegboard: There is no session in {tmp_path}/b yet. `pegboard sessions` lists the saved sessions.\n"
 
 
 def test_a_session_without_a_prompt_is_not_the_last_one(world):

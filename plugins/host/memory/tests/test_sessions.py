@@ -6,8 +6,8 @@ import pytest
 
 import pegboard_memory
 from pegboard import Board, PegboardError, Settings
-from pegboard_memory.locations import Workspace
 from pegboard_memory.memory import INTRODUCTION
+from pegboard_memory.workspace import Workspace
 from pegboard_session import AgentDefinition, ReplayProvider, Session, Transcript, restore
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from pegboard_memory.collect import Collector, within
-from pegboard_memory.locations import Workspace
+from pegboard_memory.collector import Collector, within
+from pegboard_memory.workspace import Workspace
 
 MB = 1_000_000
 

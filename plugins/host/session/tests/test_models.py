@@ -4,7 +4,7 @@ from decimal import Decimal
 
 import pytest
 
-from pegboard import DefinitionError, SettingsError
+from pegboard import Board, DefinitionError, SettingsError, hookimpl
 from pegboard.settings.layers import Layer, Settings
 from pegboard_session import ModelTable, ReplayProvider, Session
 from pegboard_session.model_rows import fault_of
@@ -133,3 +133,14 @@ def test_a_provider_with_a_faulty_table_is_refused(board):
 
     with pytest.raises(DefinitionError, match="The provider replay: the model big-1: window must be"):
         Session(board, Faulty([]), model="big")
+
+
+def test_plugins_know_models_too(tmp_path):
+    class Knowing:
+        @hookimpl
+        def register_models(self):
+            return {"m*": {"window": 5, "options": {"effort": "low"}}, "n": {"window": "many"}}
+
+    made = Board(Settings(cwd=str(tmp_path)), [], plugins=[Knowing()], env={"HOME": str(tmp_path)})
+    session = Session(made, ReplayProvider([]), model="m1")
+    assert (session.profile.window, session.asking.options.effort) == (5, "low")

@@ -261,3 +261,59 @@ def test_scratch_folders_of_long_ago_are_removed(files, tmp_path):
 def test_the_digest_of_a_file_is_that_of_its_bytes(path):
     path.write_bytes(b"x" * 3_000_000)
     assert file_digest(path) == digest(b"x" * 3_000_000)
+
+
+def test_a_removed_file_can_be_put_back(files, path):
+    path.write_text("x")
+    path.chmod(0o640)
+    files.note(path, seen(path))
+    told = []
+    files.listen(told.append)
+    undo = files.remove(path, expected_digest=digest(b"x"))
+    assert not path.exists()
+    assert (undo.before, undo.after, undo.mode, undo.stored.read_text()) == (digest(b"x"), "", 0o640, "x")
+    assert files.undo_entries() == [undo]
+    assert files.known(path) is None
+    assert [event.kind for event in told] == ["removed"]
+
+
+def test_a_moved_file_is_known_under_its_new_name(files, path):
+    path.write_text("x")
+    path.chmod(0o750)
+    files.note(path, seen(path))
+    to = path.with_name("b.txt")
+    gone, made = files.move(path, to, expected_digest=digest(b"x"))
+    assert (path.exists(), to.read_text(), to.stat().st_mode & 0o777) == (False, "x", 0o750)
+    assert (gone.path, gone.after, made.path, made.before) == (path, "", to, "")
+    assert files.known(path) is None
+    assert files.is_current(to, files.known(to))
+    assert files.known_paths() == [to]
+
+
+@pytest.mark.parametrize("act", ["remove", "move"])
+def test_what_has_changed_or_is_taken_is_neither_removed_nor_moved(files, path, act):
+    to = path.with_name("b.txt")
+    do = {
+        "remove": lambda d: files.remove(path, expected_digest=d),
+        "move": lambda d: files.move(path, to, expected_digest=d),
+    }
+    with pytest.raises(ToolError, match="There is no file"):
+        do[act](digest(b"x"))
+    path.write_text("other")
+    with pytest.raises(ToolError, match="has changed since it was read"):
+        do[act](digest(b"x"))
+    link = path.with_name("link")
+    link.symlink_to(path)
+    with pytest.raises(ToolError, match="is a symbolic link"):
+        files.remove(link, expected_digest=digest(b"other"))
+    to.write_text("mine")
+    with pytest.raises(ToolError, match="exists already"):
+        files.move(path, to, expected_digest=digest(b"other"))
+    assert (path.read_text(), to.read_text()) == ("other", "mine")
+
+
+def test_what_was_not_approved_is_not_removed(files, path):
+    path.write_text("x")
+    with pytest.raises(ToolError, match="resolves to a different file than the one that was allowed"):
+        files.remove(path, expected_digest=digest(b"x"), approved_paths={str(path): False})
+    assert path.exists()

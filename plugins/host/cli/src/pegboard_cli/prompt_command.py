@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from pegboard_cli import options, output, request_flags
 from pegboard_cli.main import OK
-from pegboard_cli.session_opening import MODEL
+from pegboard_cli.session_setup import MODEL
 
 if TYPE_CHECKING:
     import argparse
@@ -76,7 +76,7 @@ class Listener:
 
 async def collect(given: argparse.Namespace, board: Board) -> dict[str, Any]:
     """What would be sent. No session is opened: its hooks may run commands."""
-    from pegboard_cli.session_opening import prepare
+    from pegboard_cli.session_setup import prepare
     from pegboard_session.reminders import collect_reminders
     from pegboard_session.session_services import add_plugin_services
 

@@ -6,9 +6,9 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pegboard_cli import options, request_flags, resuming
+from pegboard_cli import earlier_session, options, request_flags
 from pegboard_cli.main import FAILED, INTERRUPTED, OK, PROVIDER, USAGE
-from pegboard_cli.session_opening import MODEL
+from pegboard_cli.session_setup import MODEL
 from pegboard_cli.trust_command import offer
 
 if TYPE_CHECKING:
@@ -79,11 +79,11 @@ def parse(words: list[str]) -> argparse.Namespace:
     parser.add_argument("--agent", metavar="A", help="run as this agent, with its instructions, tools and limits")
     parser.add_argument("--max-turns", type=int, metavar="N", help="the maximum number of requests per prompt")
     parser.add_argument("--add-dir", action="append", metavar="DIR", help="an additional working directory")
-    resuming.add(parser)
+    earlier_session.add(parser)
     request_flags.add(parser)
     given = parser.parse_args(words)
     given.asking = request_flags.layer(parser, given)
-    resuming.check(parser, given)
+    earlier_session.check(parser, given)
     if given.max_turns is not None and given.max_turns < 1:
         parser.error("--max-turns must be 1 or more")
     for folder in given.add_dir or ():
@@ -119,7 +119,7 @@ def the_prompt(given: argparse.Namespace) -> str | None:
 async def converse(given: argparse.Namespace, board: Board, view: View, prompt: str | None) -> int:
     """Answer the prompt, or prompts until the person quits; Ctrl-C once interrupts the turn."""
     from pegboard import ProviderError
-    from pegboard_cli.session_opening import open_session
+    from pegboard_cli.session_setup import open_session
     from pegboard_cli.signals import interrupting
     from pegboard_cli.warm_up import warming_up
 

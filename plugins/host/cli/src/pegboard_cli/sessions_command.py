@@ -11,8 +11,8 @@ from typing import Any
 
 from pegboard import PegboardError, Settings
 from pegboard_cli import options, output
+from pegboard_cli.earlier_session import find_session, store
 from pegboard_cli.main import OK
-from pegboard_cli.resuming import find_session, store
 from pegboard_session.store import TranscriptStore
 
 # Imports happen inside functions: a listing and --help must not load what only other commands need.

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pegboard import ToolError
-from pegboard_memory.add_memory import add_memory
-from pegboard_memory.collect import Collection, Collector, MemoryFile, within
-from pegboard_memory.locations import Workspace
+from pegboard_memory.collector import Collection, Collector, MemoryFile, within
+from pegboard_memory.memory_line import add_memory
+from pegboard_memory.workspace import Workspace
 
 if TYPE_CHECKING:
     from pegboard_session import Session
@@ -56,29 +56,29 @@ class Memory:
         self._read |= dict.fromkeys(map(str, read if isinstance(read, list) else ()))
 
     @property
-    def place(self) -> Workspace:
+    def workspace(self) -> Workspace:
         """Where the session works now."""
         ctx = self._session.ctx
         return Workspace.of(ctx.settings, ctx.cwd, self._env)
 
     def visit(self, path: str) -> None:
         """A file was read: the memory files of its folder, and rules for it, are shown with the next results."""
-        place = self.place
-        if self.is_enabled and path not in self._read and place.holds(path):
+        workspace = self.workspace
+        if self.is_enabled and path not in self._read and workspace.holds(path):
             self._read[path] = None
             self._is_new_ground = True
-            self._enter(place, os.path.dirname(path))
+            self._enter(workspace, os.path.dirname(path))
 
-    def _enter(self, place: Workspace, folder: str) -> None:
-        self._folders |= dict.fromkeys(place.chain(folder))
+    def _enter(self, workspace: Workspace, folder: str) -> None:
+        self._folders |= dict.fromkeys(workspace.chain(folder))
 
     def collect(self) -> Collection:
         """All memory files as they are now, whether they were shown or not."""
         if not self.is_enabled:
             return Collection()
-        place, settings = self.place, self._session.ctx.settings
-        self._enter(place, place.cwd)
-        collector = Collector(place, settings.get("memory.fileChars"), self._filter(place.root))
+        workspace, settings = self.workspace, self._session.ctx.settings
+        self._enter(workspace, workspace.cwd)
+        collector = Collector(workspace, settings.get("memory.fileChars"), self._filter(workspace.root))
         return collector.collect(sorted(self._folders, key=lambda folder: folder.count(os.sep)), self._read)
 
     def news(self, moment: str) -> list[str]:
@@ -110,7 +110,7 @@ class Memory:
 
     def add(self, line: str, scope: str = "project") -> Path:
         """Keep a line for later sessions. This one has been told it already, so it is shown the file no more."""
-        return add_memory(line, self.place, scope)
+        return add_memory(line, self.workspace, scope)
 
     def _report(self, skipped: Mapping[str, str]) -> None:
         """Tell the person once what is not shown, and why."""

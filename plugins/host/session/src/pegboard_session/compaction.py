@@ -7,7 +7,7 @@ written to the transcript; whatever goes wrong before that changes nothing.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import anyio
 
@@ -21,6 +21,7 @@ from pegboard_session.summary import CONTINUE, as_record, compacted, cut_that_fi
 if TYPE_CHECKING:
     from pegboard_session.loop import Session
 
+AT, KEEP = 80, 20
 SUMMARY_TOKENS = 20_000
 ENOUGH = 0.75
 """Clearing alone will do if it brings the conversation down to this share of the limit."""
@@ -39,19 +40,19 @@ class CompactionRules:
     """When to compact, and how much stays as it is, in percent of the window."""
 
     automatic: bool = True
-    at: int = 80
-    keep: int = 20
+    at: int = AT
+    keep: int = KEEP
     focus: str = ""
 
     @classmethod
     def of(cls, settings: Settings) -> CompactionRules:
         """What settings say. A `SettingsError` for shares that leave no room."""
-        at, keep = settings.get("compaction.atPercent", cls.at), settings.get("compaction.keepPercent", cls.keep)
+        at, keep = settings.get("compaction.atPercent", AT), settings.get("compaction.keepPercent", KEEP)
         if at > 95 or keep * 2 > at:
             reason = f"compaction.atPercent may be at most 95, and twice compaction.keepPercent; got {at} and {keep}."
             holders = settings.holders("compaction.atPercent") or settings.holders("compaction.keepPercent")
             raise SettingsError(reason, source=holders[0].source if holders else "settings")
-        return cls(settings.get("compaction.automatic", cls.automatic), at, keep, settings.get("compaction.focus", ""))
+        return cls(settings.get("compaction.automatic", True), at, keep, settings.get("compaction.focus", ""))
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,7 +191,10 @@ class Compaction:
         if not summary or session.is_interrupted:
             reason = reason or ("It was interrupted." if session.is_interrupted else "The model gave no summary.")
             return self._give_up(f"The conversation could not be compacted: {reason}", before)
-        self._commit(trigger, cut, summary, notes)
+        messages = self._messages(cut, summary, notes)
+        if trigger == "auto" and self.meter.tokens(messages) >= self.meter.tokens(session.conversation.messages):
+            return self._give_up("The conversation could not be compacted: the summary is not shorter.", before)
+        self._commit(messages, trigger, summary)
         after = self._size()
         session.emit("compacted", trigger=trigger, before=before, after=after, messages=cut)
         return Compacted(True, "", before, after)
@@ -214,15 +218,18 @@ class Compaction:
         refused = answer.stop_reason in ("refusal", "context_overflow")
         return cut, "" if refused else answer.text.strip()
 
-    def _commit(self, trigger: str, cut: int, summary: str, notes: list[str]) -> None:
-        """From here on the conversation is shorter. One line of the transcript decides, so no crash can halve it."""
-        session, conversation = self._session, self._session.conversation
-        tail = [dict(message) for message in conversation.messages[cut:]]
+    def _messages(self, cut: int, summary: str, notes: list[str]) -> list[dict[str, Any]]:
+        """The conversation as it would be after a summary of the messages before `cut`."""
+        session = self._session
+        tail = [dict(message) for message in session.conversation.messages[cut:]]
         if session.profile.binds_thinking:
             drop_thinking(tail)
-        messages = compacted(summary, [state_of(session, tail), *notes], tail)
-        session.write("compacted", **as_record(messages, summary, trigger))
-        conversation.messages[:] = messages
+        return compacted(summary, [state_of(session, tail), *notes], tail)
+
+    def _commit(self, messages: list[dict[str, Any]], trigger: str, summary: str) -> None:
+        """From here on the conversation is shorter. One line of the transcript decides, so no crash can halve it."""
+        self._session.write("compacted", **as_record(messages, summary, trigger))
+        self._session.conversation.messages[:] = messages
         self._forget_views()
         self._failures = 0
 

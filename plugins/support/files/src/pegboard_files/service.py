@@ -10,13 +10,14 @@ import stat
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Generator, Iterable, Mapping
+from collections.abc import Callable, Generator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 from pegboard.settings import private_folder
+from pegboard_files.file_states import add_up, merged
 from pegboard_files.interface import FileEvent, FileListener, FileState, Undo, Written
 from pegboard_files.leftovers import Leftovers
 from pegboard_files.locks import path_lock
@@ -71,7 +72,7 @@ class LocalFiles:
         real = os.path.realpath(path)
         if view and self._views is not None:
             self._views.setdefault(real, set()).add(view)
-        self._known[real] = _added_up(self._known.get(real), state)
+        self._known[real] = add_up(self._known.get(real), state)
         self._tell(FileEvent("read", Path(real), state))
 
     def forget(self, path: Path) -> None:
@@ -273,28 +274,6 @@ def file_digest(path: str | os.PathLike[str]) -> str:
     """The digest of a file of any size."""
     with open(path, "rb", buffering=0) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def _added_up(before: FileState | None, state: FileState) -> FileState:
-    """Parts of the same content add up; a later part never takes away what was seen before."""
-    if before is None or not state.digest or before.digest != state.digest or state.complete:
-        return state
-    if before.complete:
-        return replace(state, complete=True, ranges=())
-    ranges = merged((*before.ranges, *state.ranges))
-    whole = state.total_lines is not None and ranges == ((1, state.total_lines),)
-    return replace(state, complete=whole, ranges=() if whole else ranges)
-
-
-def merged(ranges: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
-    """Ranges of lines put together, in order."""
-    made: list[tuple[int, int]] = []
-    for first, last in sorted(ranges):
-        if made and first <= made[-1][1] + 1:
-            made[-1] = (made[-1][0], max(made[-1][1], last))
-        else:
-            made.append((first, last))
-    return tuple(made)
 
 
 __all__ = ["LocalFiles", "digest", "file_digest", "merged", "stat_state"]

@@ -23,7 +23,7 @@ MODEL = "claude-sonnet-5-5"
 def open_session(given: argparse.Namespace, board: Board) -> Session:
     """A session as the options and settings want it, new or resumed."""
     from pegboard import Notice
-    from pegboard_cli.resuming import find_session, show_where
+    from pegboard_cli.earlier_session import find_session, show_where
     from pegboard_cli.sessions_command import AS_AGENT, new_session, selected_agent
     from pegboard_session import Restored, Retries, Session, restore
 

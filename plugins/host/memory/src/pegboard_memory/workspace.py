@@ -35,7 +35,7 @@ class Workspace:
 
     @classmethod
     def of(cls, settings: Settings, cwd: Path, env: Mapping[str, str]) -> Workspace:
-        """The place of a session in this folder."""
+        """The workspace of a session in this folder."""
         at_home = home(env)
         return cls(_repository(str(cwd), at_home) or _project(settings, str(cwd)), str(cwd), settings.trusted, at_home)
 

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 
-from pegboard_memory.locations import IN_A_FOLDER, OF_THE_USER, Workspace, rule_files
+from pegboard_memory.file_text import FileText, read_file
 from pegboard_memory.markdown import imports_in, paths_of, spellings, split_front_matter, without_comments
-from pegboard_memory.reading import FileText, read_file
+from pegboard_memory.workspace import IN_A_FOLDER, OF_THE_USER, Workspace, rule_files
 
 HOPS = 4
 """How many imports may follow one another."""
@@ -46,18 +46,18 @@ class Collection:
 class Collector:
     """One look at all memory files."""
 
-    def __init__(self, place: Workspace, limit: int, may_show: Callable[[str], bool] | None = None) -> None:
-        self._place, self._limit, self._may_show = place, limit, may_show
+    def __init__(self, workspace: Workspace, limit: int, may_show: Callable[[str], bool] | None = None) -> None:
+        self._workspace, self._limit, self._may_show = workspace, limit, may_show
         self._seen: set[tuple[int, int]] = set()
         self.found = Collection()
 
     def collect(self, folders: Iterable[str], read_paths: Iterable[str]) -> Collection:
         """The files of the user and of these folders; rules with `paths` where one of `read_paths` fits."""
-        place, read = self._place, list(read_paths)
-        if place.home:
+        workspace, read = self._workspace, list(read_paths)
+        if workspace.home:
             for name in OF_THE_USER:
-                self._add(os.path.join(place.home, name), "user", own=True)
-            self._add_rules(place.home, place.root, read, own=True)
+                self._add(os.path.join(workspace.home, name), "user", own=True)
+            self._add_rules(workspace.home, workspace.root, read, own=True)
         for folder in folders:
             for name, origin in IN_A_FOLDER:
                 self._add(os.path.join(folder, name), origin)
@@ -108,14 +108,14 @@ class Collector:
             return
 
     def _at_home(self, path: str) -> str:
-        return os.path.join(self._place.home, path[2:]) if path.startswith("~/") and self._place.home else path
+        return os.path.join(self._workspace.home, path[2:]) if path.startswith("~/") and self._workspace.home else path
 
     def _is_allowed(self, path: str, own: bool) -> bool:
         """Whether a file may be read: the user's own, a project's inside it, others once the project is trusted."""
         if not os.path.lexists(path):
             return False
-        if not own and not self._place.trusted and not self._place.holds(path):
-            reason = f"it lies outside of {self._place.root}, which is not trusted. See `pegboard trust`."
+        if not own and not self._workspace.trusted and not self._workspace.holds(path):
+            reason = f"it lies outside of {self._workspace.root}, which is not trusted. See `pegboard trust`."
             self.found.skipped[path] = f"{path} is not read: {reason}"
             return False
         if self._may_show and not self._may_show(path):
@@ -125,7 +125,7 @@ class Collector:
 
 
 def _fits(globs: list[str], base: str, read: list[str]) -> bool:
-    from pegboard_ignore import GlobError, Matcher  # Few memory files have conditions.
+    from pegboard_ignore import GlobError, Matcher
 
     for glob in globs:
         try:
@@ -143,9 +143,9 @@ def _fits(globs: list[str], base: str, read: list[str]) -> bool:
 def within(files: list[MemoryFile], total: int) -> tuple[list[MemoryFile], list[MemoryFile]]:
     """The files that fit into the budget, in their order, and those that do not. The last ones are the nearest."""
     left, kept = total, set[int]()
-    for place in range(len(files) - 1, -1, -1):
-        size = len(files[place].text)
+    for at in range(len(files) - 1, -1, -1):
+        size = len(files[at].text)
         if size <= left:
             left -= size
-            kept.add(place)
+            kept.add(at)
     return [f for i, f in enumerate(files) if i in kept], [f for i, f in enumerate(files) if i not in kept]

@@ -7,14 +7,14 @@ from pathlib import Path
 
 from pegboard import PegboardError
 from pegboard.wording import shown
-from pegboard_memory.locations import Workspace
+from pegboard_memory.workspace import Workspace
 
 SCOPES = ("project", "local", "user")
 FOR_A_PROJECT = ("AGENTS.md", "CLAUDE.md", ".claude/CLAUDE.md", ".pegboard/AGENTS.md")
 LONGEST = 2_000
 
 
-def add_memory(line: str, place: Workspace, scope: str = "project") -> Path:
+def add_memory(line: str, workspace: Workspace, scope: str = "project") -> Path:
     """Append a line as an item of a list, and say to which file.
 
     `project` is the first of the project's files that exists, else a new `AGENTS.md` in its root; `local` is
@@ -23,7 +23,7 @@ def add_memory(line: str, place: Workspace, scope: str = "project") -> Path:
     words = " ".join(line.split()).removeprefix("- ")
     if not words or not words.isprintable() or len(words) > LONGEST:
         raise PegboardError(f"A memory must be a line of 1 to {LONGEST} characters, got {shown(line)}.")
-    path = _target(place, scope)
+    path = _target(workspace, scope)
     try:
         _append(path, f"- {words}\n".encode())
     except OSError as error:
@@ -31,20 +31,19 @@ def add_memory(line: str, place: Workspace, scope: str = "project") -> Path:
     return path
 
 
-def _target(place: Workspace, scope: str) -> Path:
+def _target(workspace: Workspace, scope: str) -> Path:
     if scope == "user":
-        if not place.home:
+        if not workspace.home:
             raise PegboardError("There is no home directory for your own memory file. Set HOME.")
-        return Path(place.home, ".pegboard", "AGENTS.md")
+        return Path(workspace.home, ".pegboard", "AGENTS.md")
     if scope == "local":
-        path = Path(place.root, "CLAUDE.local.md")
+        path = Path(workspace.root, "CLAUDE.local.md")
     elif scope == "project":
-        path = Path(
-            place.root, next((n for n in FOR_A_PROJECT if os.path.exists(os.path.join(place.root, n))), "AGENTS.md")
-        )
+        there = (name for name in FOR_A_PROJECT if os.path.exists(os.path.join(workspace.root, name)))
+        path = Path(workspace.root, next(there, FOR_A_PROJECT[0]))
     else:
         raise PegboardError(f"There is no place {scope!r} for memories. Use one of {', '.join(SCOPES)}.")
-    if os.path.lexists(path) and not place.holds(str(path)):
+    if os.path.lexists(path) and not workspace.holds(str(path)):
         raise PegboardError(f"{path} is a link to a file outside of the project. Write to that file by hand.")
     return path
 
