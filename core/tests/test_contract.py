@@ -117,7 +117,7 @@ def test_a_wrong_definition_is_explained_at_once(source, words):
 
 def test_a_change_gives_a_new_context_and_leaves_the_old_one(here):
     later = here.after(Change(cwd=Path("/srv"), mode="plan", loaded_tools=("X",)))
-    assert (later.cwd, later.mode, later.loaded_tools) == (Path("/srv"), "plan", {"X"})
+    assert (later.cwd, later.mode, later.loaded_tools) == (Path("/srv"), "plan", ("X",))
     assert here.mode == "default"
     here = replace(here, policy=Board(Settings(), [], env={}))
     assert here.after(Change(mode="dontAsk")).mode == "dontAsk"

@@ -76,12 +76,12 @@ def test_a_deferred_tool_can_be_called_but_is_listed_only_once_fetched() -> None
     pool = assemble([READ, HELLO], settings())
     pool.get("Hello").deferred = True  # type: ignore[union-attr]
 
-    def listed(loaded: frozenset[str]) -> list[str]:
+    def listed(*loaded: str) -> list[str]:
         return [definition["name"] for definition in json.loads(pool.request_bytes(loaded))]
 
     assert pool.get("Hello") is not None
-    assert listed(frozenset()) == ["Read"]
-    assert listed(frozenset({"Hello"})) == ["Read", "Hello"]
+    assert listed() == ["Read"]
+    assert listed("Hello") == ["Read", "Hello"]
     assert pool.cache_breakpoints() == [0]
 
 

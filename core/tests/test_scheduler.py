@@ -388,4 +388,4 @@ async def test_the_context_after_a_list_of_calls_has_all_their_changes() -> None
     board = a_board(acting("Load", lambda ctx: Output("", change=Change(loaded_tools=(str(len(ctx.loaded_tools)),)))))
     results, ctx = await run_calls(board, calls("Load", "Load"), HERE)
     assert all(isinstance(result, Result) for result in results)
-    assert ctx.loaded_tools == {"0"}
+    assert ctx.loaded_tools == ("0",)

@@ -64,6 +64,8 @@ if TYPE_CHECKING:  # Packed: one name in each line is three pages.
     from pegboard.hookspecs import hookimpl as hookimpl
     from pegboard.inputs import Input as Input, canonical as canonical
     from pegboard.paths import ResolvedPath as ResolvedPath, resolve_path as resolve_path
+    from pegboard.pool.catalog import ToolCatalog as ToolCatalog
+    from pegboard.pool.entries import Entry as Entry, Pool as Pool
     from pegboard.pool.external import ExternalTool as ExternalTool
     from pegboard.settings.layers import Notice as Notice, Settings as Settings
     # isort: on
@@ -83,6 +85,8 @@ _NAMES = {
     "hookspecs": "hookimpl",
     "inputs": "Input canonical",
     "paths": "ResolvedPath resolve_path",
+    "pool.catalog": "ToolCatalog",
+    "pool.entries": "Entry Pool",
     "pool.external": "ExternalTool",
     "settings.layers": "Notice Settings",
 }

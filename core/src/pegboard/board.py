@@ -33,6 +33,7 @@ from pegboard.loaded_plugins import LoadedPlugins, application_tools
 from pegboard.plugins import index
 from pegboard.plugins.features import Features
 from pegboard.pool.assembly import assemble
+from pegboard.pool.catalog import ToolCatalog
 from pegboard.pool.entries import Entry, Pool, edited
 from pegboard.pool.sources import Given, Sources, offered_sources
 from pegboard.settings import Settings
@@ -75,7 +76,7 @@ class Board:
         """What plugins bring with `register_services`, unless the application brought its own."""
         if self._services is not None:
             return self._services
-        offered: dict[str, Any] = {}
+        offered: dict[str, Any] = {"tools": ToolCatalog(lambda: self.pool, lambda name: getattr(self.hooks, name, ()))}
         for register in reversed(self.hooks.register_services):
             offered |= register(self.settings, self.env)
         return Services.of(offered)
@@ -238,7 +239,7 @@ class Board:
             )
         return self.pool
 
-    def definitions(self, profile: Profile | None = None, loaded: frozenset[str] = frozenset()) -> list[dict[str, Any]]:
+    def definitions(self, profile: Profile | None = None, loaded: Sequence[str] = ()) -> list[dict[str, Any]]:
         """What a request for this model lists, after every `edit_definition`."""
         return edited(self.pool, self.hooks.edit_definition, profile or Profile(), loaded)
 

@@ -137,7 +137,8 @@ class Context:
     session_id: str = ""
     roots: tuple[Path, ...] = ()
     """Working directories besides `cwd` that tools may use without asking."""
-    loaded_tools: frozenset[str] = frozenset()
+    loaded_tools: tuple[str, ...] = ()
+    """Deferred tools that were fetched, in the order of fetching."""
     services: Services = field(default_factory=Services, repr=False)
     on_progress: Callable[[Progress], None] | None = field(default=None, repr=False)
     gate: Gate | None = field(default=None, repr=False)
@@ -215,7 +216,7 @@ class Context:
             self,
             cwd=change.cwd or self.cwd,
             mode=change.mode or self.mode,
-            loaded_tools=self.loaded_tools.union(change.loaded_tools),
+            loaded_tools=tuple(dict.fromkeys((*self.loaded_tools, *change.loaded_tools))),
         )
 
     def service(self, name: str) -> Any:

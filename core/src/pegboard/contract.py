@@ -164,6 +164,10 @@ class Tool(ABC, Generic[I, O]):
     """Whether a failure cancels the calls after it in the same turn."""
     subagents: bool = True
     """Whether sub-agents may have it. A tool that speaks for the person, or changes the session itself, says False."""
+    pinned: bool = False
+    """Whether the model always sees it: it is never deferred."""
+    fetches_tools: bool = False
+    """Whether it can fetch deferred tools for the model. Where no tool does, nothing is deferred."""
     read_only: bool = False
     concurrency_safe: bool = False
     open_world: bool = True
@@ -289,7 +293,9 @@ class Tool(ABC, Generic[I, O]):
             if typing.get_origin(base) is Tool:
                 given, *made = typing.get_args(base)
                 if not isinstance(given, TypeVar):
-                    cls.input, cls.output = given, made[0] if made else str
+                    cls.output = made[0] if made else str
+                    if "input" not in cls.__dict__:
+                        cls.input = given
         if "name" not in cls.__dict__:
             cls.name = cls.__name__
         if "prompt" not in cls.__dict__:

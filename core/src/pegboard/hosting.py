@@ -36,6 +36,7 @@ if TYPE_CHECKING:  # Packed: one name in each line is three pages.
     from pegboard.plugins.index import is_here as is_here
     from pegboard.plugins.loader import Loaded as Loaded, load_plugin as load_plugin
     from pegboard.pool.assembly import assemble as assemble
+    from pegboard.pool.deferral import DeferralPolicy as DeferralPolicy
     from pegboard.pool.entries import Absent as Absent, Entry as Entry, Pool as Pool, edited as edited
     from pegboard.records import (
         CommandRecord as CommandRecord, Discovery as Discovery, PluginRecord as PluginRecord, ScanRecord as ScanRecord,
@@ -66,6 +67,7 @@ _NAMES = {
     "plugins.index": "is_here file_for=index_file load=load_index roots=plugin_roots",
     "plugins.loader": "Loaded load_plugin",
     "pool.assembly": "assemble",
+    "pool.deferral": "DeferralPolicy",
     "pool.entries": "Absent Entry Pool edited",
     "records": "CommandRecord Discovery PluginRecord ScanRecord ToolRecord",
     "reserved": "GUARDS HOOKS",

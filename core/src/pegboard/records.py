@@ -37,6 +37,8 @@ class ToolRecord(TypedDict):
     platforms: list[str]
     dynamic: bool
     subagents: bool
+    pinned: bool
+    fetches_tools: bool
     rule_subject: str
     rule_parameter: str
     capability: str

@@ -13,8 +13,8 @@ DISTRIBUTIONS: frozenset[str] = frozenset([
     "pegboard-confine", "pegboard-core", "pegboard-edit", "pegboard-files", "pegboard-glob", "pegboard-grep",
     "pegboard-hooks", "pegboard-hosts", "pegboard-http", "pegboard-ignore", "pegboard-media", "pegboard-memory",
     "pegboard-openai", "pegboard-patch", "pegboard-processes", "pegboard-prompt", "pegboard-read", "pegboard-rules",
-    "pegboard-sandbox", "pegboard-session", "pegboard-tasks", "pegboard-testing", "pegboard-trust", "pegboard-webfetch",
-    "pegboard-write",
+    "pegboard-sandbox", "pegboard-session", "pegboard-tasks", "pegboard-testing", "pegboard-toolsearch",
+    "pegboard-trust", "pegboard-webfetch", "pegboard-write",
 ])
 """Every distribution of the workspace."""
 
@@ -25,7 +25,8 @@ PLUGINS: frozenset[tuple[str, str]] = frozenset([
     ("pegboard-memory", "host.memory"), ("pegboard-openai", "providers.openai"), ("pegboard-patch", "files.patch"),
     ("pegboard-processes", "support.processes"), ("pegboard-prompt", "host.prompt"), ("pegboard-read", "files.read"),
     ("pegboard-rules", "policy.rules"), ("pegboard-sandbox", "policy.sandbox"), ("pegboard-tasks", "tasks.background"),
-    ("pegboard-webfetch", "web.fetch"), ("pegboard-write", "files.write"),
+    ("pegboard-toolsearch", "discovery.toolsearch"), ("pegboard-webfetch", "web.fetch"), ("pegboard-write",
+    "files.write"),
 ])
 """Every plugin: its distribution and its entry point."""
 
@@ -33,8 +34,8 @@ OWNERS: dict[str, tuple[str, str]] = {
     "Agent": ("pegboard-agent", "agents.agent"), "ApplyPatch": ("pegboard-patch", "files.patch"), "Bash":
     ("pegboard-bash", "shell.bash"), "Edit": ("pegboard-edit", "files.edit"), "Glob": ("pegboard-glob", "search.glob"),
     "Grep": ("pegboard-grep", "search.grep"), "Read": ("pegboard-read", "files.read"), "TaskOutput": ("pegboard-tasks",
-    "tasks.background"), "TaskStop": ("pegboard-tasks", "tasks.background"), "WebFetch": ("pegboard-webfetch",
-    "web.fetch"), "Write": ("pegboard-write", "files.write"),
+    "tasks.background"), "TaskStop": ("pegboard-tasks", "tasks.background"), "ToolSearch": ("pegboard-toolsearch",
+    "discovery.toolsearch"), "WebFetch": ("pegboard-webfetch", "web.fetch"), "Write": ("pegboard-write", "files.write"),
 }
 """Who brings each tool."""
 
@@ -45,10 +46,10 @@ ALIASES: dict[str, str] = {
 
 HOOKS: dict[str, str] = {
     "add_reminders": "pegboard-session", "after_compact": "pegboard-session", "before_compact": "pegboard-session",
-    "before_stop": "pegboard-session", "end_session": "pegboard-session", "find_agents": "pegboard-session",
-    "register_agents": "pegboard-session", "register_models": "pegboard-session", "register_providers":
-    "pegboard-session", "register_session_services": "pegboard-session", "start_session": "pegboard-session",
-    "submit_prompt": "pegboard-session", "system_prompt_parts": "pegboard-session",
+    "before_stop": "pegboard-session", "embed_texts": "pegboard-toolsearch", "end_session": "pegboard-session",
+    "find_agents": "pegboard-session", "register_agents": "pegboard-session", "register_models": "pegboard-session",
+    "register_providers": "pegboard-session", "register_session_services": "pegboard-session", "start_session":
+    "pegboard-session", "submit_prompt": "pegboard-session", "system_prompt_parts": "pegboard-session",
 }
 """Who specifies each hook that is not the core's."""
 
@@ -57,20 +58,21 @@ NAMESPACES: dict[str, str] = {
     "pegboard-rules", "anthropic": "pegboard-anthropic", "appendSystemPrompt": "pegboard-prompt", "audit":
     "pegboard-rules", "availableTools": "pegboard-core", "bash": "pegboard-bash", "betas": "pegboard-session",
     "classifier": "pegboard-classifier", "compaction": "pegboard-session", "contextManagement": "pegboard-session",
-    "costBudget": "pegboard-session", "disable": "pegboard-core", "disableAllHooks": "pegboard-hooks", "eager":
-    "pegboard-core", "edit": "pegboard-edit", "effort": "pegboard-session", "env": "pegboard-processes", "errorCascade":
-    "pegboard-core", "excludedTools": "pegboard-core", "grep": "pegboard-grep", "hooks": "pegboard-hooks",
-    "idleTimeouts": "pegboard-core", "jsonSchema": "pegboard-session", "maxTokens": "pegboard-session",
-    "maxToolConcurrency": "pegboard-core", "maxTurns": "pegboard-session", "memory": "pegboard-memory", "model":
-    "pegboard-session", "models": "pegboard-session", "only": "pegboard-core", "openai": "pegboard-openai", "patch":
-    "pegboard-patch", "permissions": "pegboard-rules", "prefer": "pegboard-core", "prices": "pegboard-session",
-    "provider": "pegboard-session", "read": "pegboard-read", "requestHeaders": "pegboard-session", "requestMetadata":
-    "pegboard-session", "resultBudgetChars": "pegboard-core", "resultRetentionDays": "pegboard-core", "retries":
-    "pegboard-session", "safeMode": "pegboard-core", "sandbox": "pegboard-sandbox", "search": "pegboard-ignore",
-    "serviceTier": "pegboard-session", "sessionRetentionDays": "pegboard-session", "speed": "pegboard-session",
-    "stopSequences": "pegboard-session", "strict": "pegboard-core", "systemPrompt": "pegboard-prompt", "thinking":
-    "pegboard-session", "thinkingBudget": "pegboard-session", "thinkingDisplay": "pegboard-session", "timeouts":
-    "pegboard-core", "tokenBudget": "pegboard-session", "webfetch": "pegboard-webfetch", "write": "pegboard-write",
+    "costBudget": "pegboard-session", "deferral": "pegboard-core", "disable": "pegboard-core", "disableAllHooks":
+    "pegboard-hooks", "eager": "pegboard-core", "edit": "pegboard-edit", "effort": "pegboard-session", "env":
+    "pegboard-processes", "errorCascade": "pegboard-core", "excludedTools": "pegboard-core", "grep": "pegboard-grep",
+    "hooks": "pegboard-hooks", "idleTimeouts": "pegboard-core", "jsonSchema": "pegboard-session", "maxTokens":
+    "pegboard-session", "maxToolConcurrency": "pegboard-core", "maxTurns": "pegboard-session", "memory":
+    "pegboard-memory", "model": "pegboard-session", "models": "pegboard-session", "only": "pegboard-core", "openai":
+    "pegboard-openai", "patch": "pegboard-patch", "permissions": "pegboard-rules", "prefer": "pegboard-core", "prices":
+    "pegboard-session", "provider": "pegboard-session", "read": "pegboard-read", "requestHeaders": "pegboard-session",
+    "requestMetadata": "pegboard-session", "resultBudgetChars": "pegboard-core", "resultRetentionDays": "pegboard-core",
+    "retries": "pegboard-session", "safeMode": "pegboard-core", "sandbox": "pegboard-sandbox", "search":
+    "pegboard-ignore", "serviceTier": "pegboard-session", "sessionRetentionDays": "pegboard-session", "speed":
+    "pegboard-session", "stopSequences": "pegboard-session", "strict": "pegboard-core", "systemPrompt":
+    "pegboard-prompt", "thinking": "pegboard-session", "thinkingBudget": "pegboard-session", "thinkingDisplay":
+    "pegboard-session", "timeouts": "pegboard-core", "tokenBudget": "pegboard-session", "webfetch": "pegboard-webfetch",
+    "write": "pegboard-write",
 }
 """Who declares the settings with this name or in this group."""
 

@@ -17,6 +17,7 @@ from pegboard.content import text_size
 from pegboard.context import Context
 from pegboard.contract import Facts, Output, Tool, resolve_paths
 from pegboard.errors import ToolError
+from pegboard.execution.deferred_calls import with_schema
 from pegboard.execution.failure_results import denied, failed
 from pegboard.execution.hooks import (
     BoundHooks,
@@ -51,6 +52,8 @@ class BoundTool:
     tool: Tool[Any, Any]
     owner: str
     execute: Callable[[Any, Context], Awaitable[Any]]
+    deferred: bool = False
+    """Whether the model does not see the tool before it is fetched."""
 
 
 class ToolHost(Protocol):
@@ -183,7 +186,7 @@ async def dispatch(run: CallRun, host: ToolHost) -> Result:
             if output:
                 result = _with_output(result, output)
     except ToolError as error:
-        result = failed(run, error)
+        result = failed(run, with_schema(run, error))
     except (BrokenExecutor, BrokenWorkerProcess) as error:  # The process that ran the tool was ended.
         log.warning("the worker that ran %s has died: %s", call.name, error)
         result = failed(run, ToolError(f"The worker that ran {call.name} has died.", code="lost"))

@@ -70,6 +70,8 @@ def describe_tool(tool: Any) -> ToolRecord:
         "open_world": tool.open_world,
         "destructive": tool.destructive,
         "subagents": tool.subagents,
+        "pinned": tool.pinned,
+        "fetches_tools": tool.fetches_tools,
         "max_result_chars": None if tool.max_result_chars is None else int(tool.max_result_chars),
         "requires_binaries": [str(binary) for binary in tool.requires_binaries],
         "platforms": [str(platform) for platform in tool.platforms],

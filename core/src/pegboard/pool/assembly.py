@@ -8,6 +8,7 @@ import sys
 from pegboard.plugins.builtin import OWNERS, is_builtin, normalise
 from pegboard.plugins.features import Features
 from pegboard.pool.conflicts import settle
+from pegboard.pool.deferral import LAYER as DEFERRAL
 from pegboard.pool.entries import Absent, Entry, Pool
 from pegboard.settings.layers import FROM_REPOSITORY, ORDER, Layer, Notice, Settings
 from pegboard.settings.rules import bare_name, name_matches
@@ -43,7 +44,7 @@ def assemble(
     entries, gone, said = settle(entries, settings.get("prefer", {}))
     absent, notices = absent + gone, notices + said
     notices += _unknown_names(settings, entries, absent)
-    for keep in (_session(settings), _not_denied(settings)):
+    for keep in (_session(settings), _not_denied(settings), _needed(settings)):
         entries, gone = _sift(entries, keep)
         absent += gone
     absent += _not_installed(plugins, entries, absent, features)
@@ -168,6 +169,18 @@ def _not_denied(settings: Settings) -> Callable[[Entry], tuple[str, str] | None]
         for name, rule, layer in rules:
             if name and any(name_matches(name, known) for known in (entry.name, *entry.record["aliases"])):
                 return "deny-rule", f"The rule {rule} in {layer.source_of('permissions.deny')} denies every call."
+        return None
+
+    return keep
+
+
+def _needed(settings: Settings) -> Callable[[Entry], tuple[str, str] | None]:
+    """Without deferral there is nothing to fetch."""
+    is_off = settings.get("deferral.mode") == "off"
+
+    def keep(entry: Entry) -> tuple[str, str] | None:
+        if is_off and entry.record["fetches_tools"]:
+            return DEFERRAL, f"{entry.name} fetches deferred tools, and deferral.mode is off."
         return None
 
     return keep

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Collection, Iterable, Sequence
     from typing import Any
 
     from pegboard.extensions import Profile, ToolInfo
@@ -40,6 +40,22 @@ class Entry:
     def definition(self) -> bytes:
         """What the model sees, as canonical bytes."""
         return self.record["definition"]
+
+    @property
+    def server(self) -> str:
+        """What people know the tool by: the server in `mcp__server__tool`, else its source, else its family."""
+        if self.partition != "dynamic":
+            return self.family
+        parts = self.name.split("__")
+        return parts[1] if len(parts) > 2 and parts[0] == "mcp" and parts[1] else self.dist
+
+    def as_deferred(self) -> Entry:
+        """The same tool, deferred."""
+        made = object.__new__(Entry)
+        for name in Entry.__slots__:
+            setattr(made, name, getattr(self, name))
+        made.deferred = True
+        return made
 
     @property
     def tokens(self) -> int:
@@ -96,15 +112,31 @@ class Pool:
             made[name] = ToolInfo(entry.name, aliases, subject, parameter, record["capability"])
         return made
 
-    def listed(self, loaded: frozenset[str] = frozenset()) -> list[Entry]:
-        """What the model sees: everything but deferred tools that were not fetched yet."""
-        return [entry for entry in self.entries if not entry.deferred or entry.name in loaded]
+    def listed(self, loaded: Sequence[str] = ()) -> list[Entry]:
+        """What the model sees: all that is not deferred, and after the last partition what was fetched, in that order.
 
-    def guidance(self, loaded: frozenset[str] = frozenset()) -> list[str]:
-        """What the listed tools add to the system prompt, in pool order."""
-        return [entry.record["guidance"] for entry in self.listed(loaded) if entry.record["guidance"]]
+        So fetching a tool changes nothing before it.
+        """
+        return [entry for entry in self.entries if not entry.deferred] + self.fetched(loaded)
 
-    def request_bytes(self, loaded: frozenset[str] = frozenset()) -> bytes:
+    def fetched(self, loaded: Sequence[str]) -> list[Entry]:
+        """The deferred tools among these names, in their order."""
+        found = (self.get(name) for name in dict.fromkeys(loaded))
+        return [entry for entry in found if entry and entry.deferred]
+
+    def deferring(self, names: Collection[str]) -> Pool:
+        """The same pool with these tools deferred: callable, but not listed before they are fetched."""
+        if not names:
+            return self
+        entries = [entry.as_deferred() if entry.name in names else entry for entry in self.entries]
+        return Pool(entries, self.absent, self.notices, self.version)
+
+    def guidance(self) -> list[str]:
+        """What the listed tools add to the system prompt, in pool order. Fetching a tool does not change it."""
+        guides = (entry.record["guidance"] for entry in self.entries if not entry.deferred)
+        return [guidance for guidance in guides if guidance]
+
+    def request_bytes(self, loaded: Sequence[str] = ()) -> bytes:
         """The list of definitions as it goes into a request; the same in every process and under every hash seed."""
         return b"[" + b",".join(entry.definition for entry in self.listed(loaded)) + b"]"
 
@@ -115,9 +147,12 @@ class Pool:
 
         return sha256(self.request_bytes()).hexdigest()
 
-    def cache_breakpoints(self, loaded: frozenset[str] = frozenset()) -> list[int]:
-        """The positions in the list after which a provider may cache: end of the built-ins, end of all."""
-        partitions = [entry.partition for entry in self.listed(loaded)]
+    def cache_breakpoints(self) -> list[int]:
+        """The positions after which a provider may cache: end of the built-ins, end of the last partition.
+
+        What was fetched comes after both and is not part of either.
+        """
+        partitions = [entry.partition for entry in self.entries if not entry.deferred]
         ends = {len(partitions) - 1} if partitions else set()
         if "built-in" in partitions:
             ends.add(partitions.count("built-in") - 1)
@@ -129,21 +164,20 @@ class Pool:
         return " ".join(reasons) or f"No installed plugin provides a tool named {name}."
 
 
-def edited(pool: Pool, edits: Iterable[Edit], profile: Profile, loaded: frozenset[str]) -> list[dict[str, Any]]:
-    """What a certain model is shown: the definitions in pool order, after every `edit_definition`.
+def edited(pool: Pool, edits: Sequence[Edit], profile: Profile, loaded: Sequence[str]) -> list[dict[str, Any]]:
+    """What a certain model is shown: the definitions in pool order, after every `edit_definition`."""
+    return [edited_definition(entry, edits, profile) for entry in pool.listed(loaded)]
 
-    An edit may reword a tool, never rename it: calls are found by name.
-    """
+
+def edited_definition(entry: Entry, edits: Iterable[Edit], profile: Profile) -> dict[str, Any]:
+    """One of these definitions. An edit may reword a tool, never rename it: calls are found by name."""
     import json
 
     from pegboard.errors import DefinitionError
 
-    made = []
-    for entry in pool.listed(loaded):
-        definition = json.loads(entry.definition)
-        for edit in edits:
-            definition = edit(definition, profile) or definition
-        if definition.get("name") != entry.name:
-            raise DefinitionError(f"edit_definition renamed {entry.name} to {definition.get('name')!r}. Keep the name.")
-        made.append(definition)
-    return made
+    definition: dict[str, Any] = json.loads(entry.definition)
+    for edit in edits:
+        definition = edit(definition, profile) or definition
+    if definition.get("name") != entry.name:
+        raise DefinitionError(f"edit_definition renamed {entry.name} to {definition.get('name')!r}. Keep the name.")
+    return definition

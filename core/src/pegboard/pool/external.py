@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 from collections.abc import Awaitable, Callable, Mapping
+from functools import cached_property
 from typing import Any, Literal
 
 from pydantic import ConfigDict, Field, create_model
@@ -46,13 +47,17 @@ class ExternalTool(Tool[Input, Any]):
         self.overrides_built_in = overrides_built_in
         self._schema = json.loads(json.dumps(input_schema))
         self._callback = callback
-        self.input = input_model(name, self._schema)
         self.output = Any
         self.is_async = inspect.iscoroutinefunction(callback)
         for option, value in options.items():
             if not hasattr(type(self), option):
                 raise DefinitionError(f"{name}: a tool has no option {option!r}.")
             setattr(self, option, value)
+
+    @cached_property
+    def input(self) -> type[Input]:  # type: ignore[override]
+        """The input class, built at the first call: those of a thousand tools would take a second."""
+        return input_model(self.name, self._schema)
 
     @property
     def input_schema(self) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pegboard import Board, Context
 from pegboard_agent.limits import narrower_mode, require_tools
 from pegboard_agent.scoped_board import AgentBoard
-from pegboard_agent.tool_choice import ToolChoice, fetched
+from pegboard_agent.tool_choice import ToolChoice, fetched, joined
 from pegboard_session import AgentDefinition
 
 
@@ -39,7 +39,7 @@ def as_agent(board: Board, definition: AgentDefinition, ctx: Context) -> AgentRo
             ctx,
             mode=narrower_mode(board.hooks.modes, ctx.mode, definition.permission_mode, board.settings),
             agent=replace(ctx.agent, kind=definition.name),
-            loaded_tools=ctx.loaded_tools | fetched(narrowed.pool, choice),
+            loaded_tools=joined(ctx.loaded_tools, fetched(narrowed.pool, choice)),
         ),
         (definition.prompt,) if definition.prompt else (),
         aliases.get(wanted, wanted) if wanted else None,

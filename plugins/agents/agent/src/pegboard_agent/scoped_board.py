@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -83,7 +83,7 @@ class AgentBoard:
         """The content within the tool's limit."""
         return await self.parent.fit(tool, blocks, call)
 
-    def definitions(self, profile: Profile | None = None, loaded: frozenset[str] = frozenset()) -> list[dict[str, Any]]:
+    def definitions(self, profile: Profile | None = None, loaded: Sequence[str] = ()) -> list[dict[str, Any]]:
         """What a request for this model lists."""
         return edited(self.pool, self.hooks.edit_definition, profile or Profile(), loaded)
 

@@ -104,7 +104,7 @@ def _frozen(value: Any) -> Any:
     return tuple(value) if isinstance(value, list) else value
 
 
-def last_place(restored: Restored) -> tuple[Path | None, frozenset[str]]:
+def last_place(restored: Restored) -> tuple[Path | None, tuple[str, ...]]:
     """Where the agent of a transcript stood last, and the deferred tools that it had fetched."""
     change = restored.change()
-    return change.cwd or restored.cwd, frozenset(change.loaded_tools)
+    return change.cwd or restored.cwd, change.loaded_tools

@@ -14,7 +14,7 @@ from pegboard_agent.service import SERVICE, SubAgentRequest, SubAgentState
 from pegboard_agent.subagent import SubAgent
 from pegboard_agent.subagent_log import SubAgentRecord, last_place, read_records
 from pegboard_agent.subagent_tree import SubAgentTree
-from pegboard_agent.tool_choice import ToolChoice, child_pool, fetched
+from pegboard_agent.tool_choice import ToolChoice, child_pool, fetched, joined
 from pegboard_processes import Task
 from pegboard_processes.background import LocalBackground
 from pegboard_session import AgentDefinition, registered_agents
@@ -114,7 +114,7 @@ class SubAgents:
         cwd, loaded = last_place(restored)
         if cwd and not agent.workspace:
             fresh = replace(fresh, cwd=inside(ctx, cwd))
-        agent.ctx = replace(fresh, loaded_tools=fresh.loaded_tools | loaded)
+        agent.ctx = replace(fresh, loaded_tools=joined(fresh.loaded_tools, loaded))
 
     def prepare(self, request: SubAgentRequest) -> SubAgent:
         """A new agent with its own context and its share of the parent's tools."""
@@ -162,7 +162,7 @@ class SubAgents:
         agent.board = AgentBoard(parent_board, choice, hooks)
         self._tree.agents[agent.id] = agent
 
-    def _context(self, ctx: Context, request: SubAgentRequest, agent: Agent, loaded: frozenset[str]) -> Context:
+    def _context(self, ctx: Context, request: SubAgentRequest, agent: Agent, loaded: Sequence[str]) -> Context:
         services, cwd, roots = ctx.services, ctx.cwd, ctx.roots
         modes, wish = self._session.board.hooks.modes, request.definition.permission_mode
         if request.cwd is not None:
@@ -173,7 +173,7 @@ class SubAgents:
             roots=roots,
             mode=narrower_mode(modes, ctx.mode, wish, ctx.settings),
             agent=agent,
-            loaded_tools=ctx.loaded_tools | loaded,
+            loaded_tools=joined(ctx.loaded_tools, loaded),
             services=replace(services, files=services.files.fork(conversation=True) if services.files else None),
             on_progress=None,
             gate=None,

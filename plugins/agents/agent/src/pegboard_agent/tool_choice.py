@@ -65,10 +65,15 @@ def unresolved(pool: Pool, words: Sequence[str]) -> list[str]:
     return said
 
 
-def fetched(pool: Pool, choice: ToolChoice) -> frozenset[str]:
-    """Deferred tools that a list names outright: their agent sees them from the start."""
+def fetched(pool: Pool, choice: ToolChoice) -> tuple[str, ...]:
+    """The tools that a list names outright: their agent sees them from the start, if they are deferred too."""
     named = {word for names in choice.tools for word in names}
-    return frozenset(entry.name for entry in pool.entries if entry.deferred and entry.name in named)
+    return tuple(entry.name for entry in pool.entries if entry.name in named)
+
+
+def joined(loaded: Sequence[str], more: Sequence[str]) -> tuple[str, ...]:
+    """Fetched tools in the order of fetching, each once."""
+    return tuple(dict.fromkeys((*loaded, *more)))
 
 
 def refusal(pool: Pool, asked: Pool, name: str) -> str | None:

@@ -73,4 +73,4 @@ def candidates(before: list[str], last: str) -> list[str]:
         from pegboard.settings import installed_keys
 
         return list(installed_keys())
-    return {"tools": ["show"], "completion": sorted(SCRIPTS)}.get(before[0], []) if len(before) == 1 else []
+    return {"tools": ["search", "show"], "completion": sorted(SCRIPTS)}.get(before[0], []) if len(before) == 1 else []

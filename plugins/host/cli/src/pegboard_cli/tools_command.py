@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from pegboard.hosting import Features, assemble, guard_problems, load_index
+from pegboard.hosting import DeferralPolicy, Features, assemble, guard_problems, load_index
 from pegboard.wording import counted
 from pegboard_cli import options, output
 from pegboard_cli.main import OK, USAGE
@@ -16,13 +16,15 @@ if TYPE_CHECKING:
     from typing import Any
 
     from pegboard import PolicyError, Settings
-    from pegboard.hosting import Absent, Entry, PluginRecord, Pool, ToolRecord
+    from pegboard.hosting import Absent, Entry, PluginRecord, Pool
 
 EXAMPLES = """\
   pegboard tools                 the tools that a model sees
   pegboard tools --all           also missing tools, and why
   pegboard tools show Read       one tool: prompt, schema, flags
   pegboard tools --request       the exact bytes that a request carries
+  pegboard tools search "send a message" --explain
+                                 the tools that ToolSearch would find, and why
 """
 
 
@@ -34,16 +36,26 @@ def run(words: list[str]) -> int:
     parser.add_argument(
         "--request", action="store_true", help="print the definitions exactly as a request carries them"
     )
-    parser.add_argument("show", nargs="?", choices=["show"], help="show one tool")
-    parser.add_argument("name", nargs="?", metavar="NAME", help="the tool to show")
-    given = parser.parse_args(words)
-    if given.show and not given.name:
+    parser.add_argument("--explain", action="store_true", help="with search: what each field contributes")
+    parser.add_argument("act", nargs="?", choices=["show", "search"], help="show one tool, or search for tools")
+    parser.add_argument("words", nargs="*", metavar="NAME|QUERY", help="the tool to show, or what to search for")
+    given = parser.parse_intermixed_args(words)
+    if given.act == "show" and len(given.words) != 1:
         parser.error("show needs the name of a tool, such as: pegboard tools show Read")
+    if given.act == "search" and not " ".join(given.words).strip():
+        parser.error('search needs words, such as: pegboard tools search "send a message"')
+    if given.explain and given.act != "search":
+        parser.error("--explain goes with search, such as: pegboard tools search email --explain")
     settings = options.settings_for(given)
+    if given.act == "search":
+        from pegboard_cli.tool_search import search
+
+        return search(settings, " ".join(given.words), explain=given.explain, as_json=given.json)
     pool, problems = pool_and_problems(settings)
+    pool = pool.deferring(DeferralPolicy.of(settings).deferred(pool))
     options.warn(settings, pool.notices, problems)
-    if given.show:
-        return show(pool, given.name, as_json=given.json)
+    if given.act == "show":
+        return show(pool, given.words[0], as_json=given.json)
     if given.request:
         sys.stdout.buffer.write(pool.request_bytes() + b"\n")
     elif given.json:
@@ -84,20 +96,22 @@ def must_ask(plugin: PluginRecord) -> bool:
 def table(pool: Pool, everything: bool) -> None:
     """The listing for people."""
     rows = [
-        [entry.name, entry.family, entry.dist, entry.partition, flags(entry.record), str(entry.tokens)]
+        [entry.name, entry.family, entry.dist, entry.partition, flags(entry), str(entry.tokens)]
         for entry in pool.entries
     ]
     output.print_table(["TOOL", "FAMILY", "FROM", "PARTITION", "FLAGS", "TOKENS"], rows)
-    tools, tokens = counted(len(rows), "tool"), sum(entry.tokens for entry in pool.entries)
+    tools, tokens = counted(len(rows), "tool"), sum(entry.tokens for entry in pool.listed())
     sys.stdout.write(output.styled(f"{tools}, about {tokens} tokens, {pool.fingerprint[:12]}\n", "dim"))
     if everything and pool.absent:
         sys.stdout.write("\n")
         output.print_table(["ABSENT", "LAYER", "WHY"], [[gone.name, gone.layer, gone.reason] for gone in pool.absent])
 
 
-def flags(record: ToolRecord) -> str:
+def flags(entry: Entry) -> str:
     """The facts a tool declares, in words."""
+    record = entry.record
     facts = {
+        "deferred": entry.deferred,
         "reads only": record["read_only"],
         "concurrent": record["concurrency_safe"],
         "open world": record["open_world"],
@@ -124,7 +138,7 @@ def show(pool: Pool, name: str, *, as_json: bool) -> int:
         return OK
     sys.stdout.write(output.styled(f"{entry.name}\n", "bold"))
     sys.stdout.write(f"{entry.dist} {entry.version}, {entry.entry}, {entry.partition}, {entry.tokens} tokens\n")
-    sys.stdout.write(f"flags: {flags(entry.record)}\n\n{output.printable(definition['description'])}\n\n")
+    sys.stdout.write(f"flags: {flags(entry)}\n\n{output.printable(definition['description'])}\n\n")
     sys.stdout.write(json.dumps(definition["input_schema"], indent=2, ensure_ascii=False) + "\n")
     return OK
 

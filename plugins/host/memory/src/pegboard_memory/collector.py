@@ -125,7 +125,7 @@ class Collector:
 
 
 def _fits(globs: list[str], base: str, read: list[str]) -> bool:
-    from pegboard_ignore import GlobError, Matcher
+    from pegboard_ignore import GlobError, Matcher  # Few memory files have conditions.
 
     for glob in globs:
         try:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, Protocol
 
 from anyio import Lock
@@ -49,7 +50,7 @@ class ToolBoard(Protocol):
         """The content, cut to the tool's limit."""
         ...
 
-    def definitions(self, profile: Profile | None = None, loaded: frozenset[str] = frozenset()) -> list[dict[str, Any]]:
+    def definitions(self, profile: Profile | None = None, loaded: Sequence[str] = ()) -> list[dict[str, Any]]:
         """What a request for this model lists."""
         ...
 
@@ -61,10 +62,16 @@ class ToolBoard(Protocol):
 class SessionBoard:
     """A board for the calls of one session: their events carry the session's id, and its model has its own tools."""
 
-    def __init__(self, board: ToolBoard, session_id: str, require: Callable[[str], None] | None = None) -> None:
+    def __init__(
+        self,
+        board: ToolBoard,
+        session_id: str,
+        require: Callable[[str], None] | None = None,
+        is_deferred: Callable[[str], bool] | None = None,
+    ) -> None:
         """`require` raises a `ToolError` for a tool that the model does not get."""
         self._board, self.scoped = board, ScopedHooks(board.hooks, {"session": session_id})
-        self._require = require
+        self._require, self._is_deferred = require, is_deferred
         self.hooks: BoundHooks = self.scoped
         self.equip, self.fit = board.equip, board.fit
 
@@ -72,7 +79,8 @@ class SessionBoard:
         """The tool with this name, if the model may call it."""
         if self._require:
             self._require(name)
-        return self._board.find(name)
+        bound = self._board.find(name)
+        return replace(bound, deferred=True) if self._is_deferred and self._is_deferred(name) else bound
 
     async def nested(self, name: str, input: JSON, ctx: Context) -> Result:
         """Handle a call that a tool makes; which tools the model gets does not matter to it."""

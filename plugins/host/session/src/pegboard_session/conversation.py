@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from pegboard import JSON
 from pegboard_session.cleared_results import drop_thinking
+from pegboard_session.deferred_tools import deferred_reminder
 from pegboard_session.history import Block, as_message, call_ids, portable
 from pegboard_session.providers import CachePoints, Request
 from pegboard_session.reminders import as_reminder, collect_reminders
@@ -54,6 +55,7 @@ class Conversation:
         """What the next user message says besides: announcements, each once, and the reminders of plugins."""
         told, self._news = self._news, []
         told += [words for words in collect_reminders(self._session, moment) if words not in told]
+        told += deferred_reminder(self._session)
         if moment == "prompt" and (form := self._session.output.new_prompt(self._session.asking.is_held_to_schema)):
             told.append(as_reminder(form))
         return [{"type": "text", "text": words} for words in told]
@@ -95,7 +97,7 @@ class Conversation:
         session, loaded, profile = self._session, self._session.ctx.loaded_tools, self._session.profile
         session.board.refresh()
         pool = session.tools.pool(profile)
-        key = (pool.version, session.model, loaded)
+        key = (pool, loaded)
         if self._definitions[0] != key:
             self._definitions = (key, session.tools.definitions(profile, loaded))
         system = tuple(part.text for part in session.system_prompt.parts())
@@ -109,6 +111,7 @@ class Conversation:
             self._definitions[1],
             self.answer_tokens,
             session.options,
-            CachePoints(tuple(pool.cache_breakpoints(loaded)), system=True, last_message=True),
+            CachePoints(tuple(pool.cache_breakpoints()), system=True, last_message=True),
             session.asking.options,
+            tuple(entry.name for entry in pool.fetched(loaded)),
         )

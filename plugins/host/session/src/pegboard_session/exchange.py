@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 
 import anyio
 
-from pegboard import Context, ProviderError, Result, Turn, tool_result
+from pegboard import Context, ProviderError, Result, Turn
 from pegboard.hosting import STOP, AbandonedThreads, text_size, turn_options
 from pegboard_session.answer import Answer, events_of
+from pegboard_session.deferred_tools import result_block
 from pegboard_session.history import Block, sendable
 from pegboard_session.providers import ProviderEvent, Request, TextDelta, ThinkingDelta
 
@@ -115,7 +116,7 @@ class Exchange:
 
     def _record_result(self, result: Result, turn: Turn) -> Block:
         """The block that answers a call, made once: for the transcript now, for the conversation with the others."""
-        block = tool_result(result)
+        block = result_block(result)
         self._session.usage.add_result(result)
         self._session.write("result", block=block)
         if STOP in result.metadata:
@@ -132,7 +133,7 @@ class Exchange:
         if sum(text_size(result.content) for result in results) > budget:
             for index, fitted in enumerate(session.board.results.fit_turn(results, budget)):
                 if fitted is not results[index]:
-                    blocks[index] = tool_result(fitted)
+                    blocks[index] = result_block(fitted)
                     session.write("result", block=blocks[index])
         remarks: list[Block] = [{"type": "text", "text": words} for result in results for words in result.messages]
         remarks += session.conversation.take_news("results")
@@ -144,5 +145,5 @@ class Exchange:
         """The next turn begins where this one ended."""
         session, before = self._session, self._session.ctx
         if (ctx.cwd, ctx.mode, ctx.loaded_tools) != (before.cwd, before.mode, before.loaded_tools):
-            session.write("change", cwd=str(ctx.cwd), mode=ctx.mode, loaded_tools=sorted(ctx.loaded_tools))
+            session.write("change", cwd=str(ctx.cwd), mode=ctx.mode, loaded_tools=list(ctx.loaded_tools))
         session.ctx = ctx

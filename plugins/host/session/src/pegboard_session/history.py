@@ -51,17 +51,23 @@ def as_block(given: Any) -> Block:
     for key, kind in SHAPES.get(given["type"], {}).items():
         if not isinstance(given.get(key), kind):
             raise ValueError(f"{key} of a {given['type']} block must be {kind.__name__}")
-    if given["type"] == "tool_result" and "content" in given:
-        _require_content(given["content"])
+    if given["type"] == "tool_result":
+        _require_content(given.get("content", []))
+        if not all(isinstance(name, str) for name in _as_list(given.get("fetched", []))):
+            raise ValueError("fetched of a tool_result block must be names of tools")
     block: Block = as_json(given)
     return block
 
 
+def _as_list(given: Any) -> list[Any]:
+    if not isinstance(given, list):
+        raise ValueError("content and fetched of a tool_result block must be lists")
+    return given
+
+
 def _require_content(content: Any) -> None:
     """What a result may hold: a list of blocks that are no calls or results themselves."""
-    if not isinstance(content, list):
-        raise ValueError("content of a tool_result block must be a list")
-    for block in content:
+    for block in _as_list(content):
         if not isinstance(block, Mapping) or not isinstance(block.get("type"), str):
             raise ValueError("a block must be an object with a type")
         if block["type"] == "text" and not isinstance(block.get("text"), str):

@@ -1,15 +1,18 @@
-"""The tools of a board as one model gets them: some hidden, some replaced by others, some described differently."""
+"""The tools of a board as one model gets them: some hidden, replaced, described differently, or deferred."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pegboard import ToolError
-from pegboard.hosting import Absent, Entry, Pool
+from pegboard import Profile, ToolCatalog, ToolError
+from pegboard.hosting import Absent, DeferralPolicy, Entry, Pool, edited
+from pegboard_session.model_profile import ModelProfile
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from pegboard.hosting import Implementation
     from pegboard_session.boards import ToolBoard
-    from pegboard_session.model_profile import ModelProfile
 
 LAYER = "model"
 
@@ -17,30 +20,45 @@ LAYER = "model"
 class ModelTools:
     """One view for listing and for calls: what the model is not shown it cannot call."""
 
-    def __init__(self, board: ToolBoard) -> None:
-        self._board = board
+    def __init__(self, board: ToolBoard, agent: str = "main") -> None:
+        """`agent` is the kind of agent that the session is: settings may defer its tools differently."""
+        self._board, self._agent = board, agent
         self._made: tuple[Pool, ModelProfile, Pool] | None = None
 
     def pool(self, profile: ModelProfile) -> Pool:
-        """The board's tools at this moment, without those that the model does not get."""
+        """The board's tools at this moment, without those that the model does not get; some are deferred."""
         pool = self._board.pool
-        if not profile.hidden_tools and not profile.swapped_tools:
-            return pool
         if self._made is None or self._made[0] is not pool or self._made[1] is not profile:
-            self._made = (pool, profile, _without(pool, profile))
+            policy = DeferralPolicy.of(self._board.settings, self._agent, profile.window)
+            given = _without(pool, profile) if profile.hidden_tools or profile.swapped_tools else pool
+            self._made = (pool, profile, given.deferring(policy.deferred(given)))
         return self._made[2]
 
-    def definitions(self, profile: ModelProfile, loaded: frozenset[str]) -> list[dict[str, Any]]:
+    def definitions(self, profile: ModelProfile, loaded: Sequence[str]) -> list[dict[str, Any]]:
         """What a request lists, in the words that the model is to read."""
-        names, words = set(self.pool(profile).names), profile.reworded_tools
-        listed = [made for made in self._board.definitions(profile, loaded) if made["name"] in names]
-        return [{**made, "description": words.get(made["name"], made["description"])} for made in listed]
+        return edited(self.pool(profile), (*self._board.hooks.edit_definition, _reword), profile, loaded)
+
+    def is_deferred(self, name: str, profile: ModelProfile) -> bool:
+        """Whether the model has to fetch a tool to see it."""
+        entry = self.pool(profile).get(name)
+        return entry is not None and entry.deferred
+
+    def catalog(
+        self, hooks: Callable[[str], Sequence[Implementation]], profile: Callable[[], ModelProfile]
+    ) -> ToolCatalog:
+        """The same tools for tools that look for tools."""
+        return ToolCatalog(lambda: self.pool(profile()), hooks, profile, (_reword,))
 
     def require(self, name: str, profile: ModelProfile) -> None:
         """Raise a `ToolError` for a tool that the model does not get."""
         entry = self._board.pool.get(name)
         if entry and (reason := _refusal(entry, self._board.pool, profile)):
             raise ToolError(reason, code="not_found", remedy="")
+
+
+def _reword(definition: dict[str, Any], profile: Profile) -> dict[str, Any]:
+    words = profile.reworded_tools if isinstance(profile, ModelProfile) else {}
+    return {**definition, "description": words.get(definition["name"], definition["description"])}
 
 
 def _without(pool: Pool, profile: ModelProfile) -> Pool:

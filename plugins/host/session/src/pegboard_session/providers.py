@@ -22,7 +22,8 @@ Message: TypeAlias = Mapping[str, Any]
 | `text` | `text`, and what `TextEnd.extra` added | both |
 | `image`, `document` | `source`: `{"type": "base64", "media_type": …, "data": …}`; `title` | user |
 | `tool_use` | `id`, `name`, `input`, and what `ToolCall.extra` added | assistant |
-| `tool_result` | `tool_use_id`, `content` (text, image and document blocks; may be absent), `is_error` | user |
+| `tool_result` | `tool_use_id`, `content` (text, image and document blocks; may be absent), `is_error`, `fetched` \
+(names of tools that it made available; the first text has their definitions; leave it out of what you send) | user |
 | any other | an `OpaqueBlock` of this very provider, as it was | assistant |
 """
 
@@ -52,6 +53,9 @@ class Request:
     cache: CachePoints = CachePoints()
     wanted: ModelOptions = field(default_factory=ModelOptions)
     """How the model is asked: thinking, effort and the like. Leave out what your service has no words for."""
+    fetched: Sequence[str] = ()
+    """Tools at the end of `tools` that the model has fetched. A service that can load tools later may do so here:
+    the `tool_result` that brought a tool names it under `fetched`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -98,6 +98,8 @@ def _take(made: Restored, entry: dict[str, Any]) -> None:
         _take_back(messages, entry.get("blocks"))
     elif kind == "result":
         _add_result(messages, entry["block"])
+        if fetched := entry["block"].get("fetched"):
+            made.changes.append(Change(loaded_tools=tuple(fetched)))
     elif kind == "cleared":
         put_in(messages, {note["tool_use_id"]: note for note in entry["notes"]})
     elif kind == "compacted":

@@ -33,7 +33,8 @@ async def open_services(session: Session, exits: AsyncExitStack) -> Services:
     if model is None or isinstance(model, ProviderModel):  # A sub-agent's questions are on its own account.
         model = ProviderModel(session.provider, session.model, account=session.account)
     files = services.files if session.parent or services.files is None else services.files.fork(conversation=True)
-    others = {**services.others, "conversation": session.conversation}
+    tools = session.tools.catalog(lambda name: getattr(session.desk.hooks, name, ()), lambda: session.profile)
+    others = {**services.others, "conversation": session.conversation, "tools": tools}
     return replace(services, files=files, processes=processes, background=background, model=model, others=others)
 
 

@@ -33,7 +33,7 @@ class PromptPart:
 
 
 class SystemPrompt:
-    """The parts of one session. They are fixed when it opens; only the guidance follows the tools that are listed."""
+    """The parts of one session. They are fixed when it opens; only the guidance follows the tools that are there."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
@@ -65,9 +65,9 @@ class SystemPrompt:
 
     def parts(self) -> list[PromptPart]:
         """What the next request sends, in its order."""
-        session, loaded = self._session, self._session.ctx.loaded_tools
+        session = self._session
         pool = session.tools.pool(session.profile)
-        guidance = [PromptPart(GUIDANCE, text) for text in pool.guidance(loaded) if text]
+        guidance = [PromptPart(GUIDANCE, text) for text in pool.guidance() if text]
         own = [PromptPart(INSTRUCTIONS, text, FIRST) for text in session.system if text]
         others = [part for part in self._parts if not own or part.name != INSTRUCTIONS]
         return sorted([*own, *others, *guidance], key=lambda part: part.order)

@@ -14,6 +14,7 @@ from pegboard import ProviderError, Settings, hookimpl
 from pegboard_anthropic import sdk, thin
 from pegboard_anthropic.assembler import Assembler
 from pegboard_anthropic.credentials import KEY, Credentials, has_profile
+from pegboard_anthropic.deferred_tools import DEFER_LOADING, is_supported
 from pegboard_anthropic.events import Transport
 from pegboard_anthropic.failures import known_errors, refusal, translated
 from pegboard_anthropic.models import MODELS
@@ -47,7 +48,11 @@ class AnthropicProvider:
         base_url: str | None = None,
         api_key: str | None = None,
         timeout: float = SILENCE_SECONDS,
+        defer_loading: str = "auto",
     ) -> None:
+        if defer_loading not in DEFER_LOADING:
+            raise ValueError(f"defer_loading must be one of {', '.join(DEFER_LOADING)}, got {defer_loading!r}.")
+        self.defer_loading = defer_loading
         if client not in SERVICES:
             raise ValueError(f"{client!r} is not a client. Use one of {', '.join(SERVICES)}.")
         if transport not in TRANSPORTS:
@@ -74,10 +79,18 @@ class AnthropicProvider:
         Cancelling or closing the generator closes the connection, and so stops the model, at once.
         """
         assembler = Assembler()
-        async with aclosing(self._wire_events({**body_of(request), "stream": True}, headers_of(request))) as events:
+        body = {**body_of(request, defers=self._defers(request.model)), "stream": True}
+        async with aclosing(self._wire_events(body, headers_of(request))) as events:
             async for event in events:
                 for meant in assembler.feed(event):
                     yield meant
+
+    def _defers(self, model: str) -> bool:
+        """Whether the service itself loads the tools that the model fetches."""
+        is_first_party = self.client == FIRST_PARTY
+        return self.defer_loading == "on" or (
+            self.defer_loading == "auto" and is_supported(model, is_first_party=is_first_party, base_url=self.base_url)
+        )
 
     async def _wire_events(self, body: dict[str, Any], headers: dict[str, str]) -> AsyncGenerator[dict[str, Any], None]:
         transport = await self._connected()
@@ -139,6 +152,7 @@ DEFAULT = AnthropicProvider()
 @hookimpl
 def register_providers(settings: Settings) -> list[Provider]:
     client, transport = settings.get("anthropic.client"), settings.get("anthropic.transport")
-    if (client, transport) == (DEFAULT.client, DEFAULT.transport):
+    defer_loading = settings.get("anthropic.deferLoading")
+    if (client, transport, defer_loading) == (DEFAULT.client, DEFAULT.transport, DEFAULT.defer_loading):
         return [DEFAULT]
-    return [AnthropicProvider(client, transport=transport)]
+    return [AnthropicProvider(client, transport=transport, defer_loading=defer_loading)]

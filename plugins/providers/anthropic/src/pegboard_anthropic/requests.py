@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from pegboard_anthropic.deferred_tools import with_references, without_names
 from pegboard_session import ModelOptions, Request
 
 CACHE = {"cache_control": {"type": "ephemeral"}}
@@ -14,8 +15,11 @@ CONTEXT_BETA, COMPACT_BETA, SPEED_BETA = "context-management-2025-06-27", "compa
 """Features on trial that options cannot be sent without."""
 
 
-def body_of(request: Request) -> dict[str, Any]:
-    """The body of a request. Options go in as they are, and may replace anything."""
+def body_of(request: Request, *, defers: bool = False) -> dict[str, Any]:
+    """The body of a request. Options go in as they are, and may replace anything.
+
+    With `defers`, the service itself loads the tools that the model has fetched.
+    """
     body: dict[str, Any] = {"model": request.model, "max_tokens": request.max_tokens}
     system = [{"type": "text", "text": part} for part in request.system if part]
     if system:
@@ -23,7 +27,10 @@ def body_of(request: Request) -> dict[str, Any]:
     if request.tools:
         cached = request.cache.tools
         body["tools"] = [{**tool, **CACHE} if i in cached else dict(tool) for i, tool in enumerate(request.tools)]
-    messages = [dict(message) for message in request.messages]
+    if defers and request.fetched:
+        body["tools"], messages = with_references(request, body["tools"])
+    else:
+        messages = without_names(request.messages)
     if messages and request.cache.last_message:
         messages[-1] = _marked(messages[-1])
     body["messages"] = messages

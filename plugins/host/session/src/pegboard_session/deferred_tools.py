@@ -1,0 +1,89 @@
+"""Tell the model which tools it can fetch: their names in a reminder, again whenever they have changed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from pegboard import JSON, Result, tool_result
+from pegboard.hosting import Entry, Pool
+from pegboard.wording import counted
+from pegboard_session.history import Block
+from pegboard_session.reminders import as_reminder
+
+if TYPE_CHECKING:
+    from pegboard_session.loop import Session
+
+MOST_TOKENS = 4_000
+CHARACTERS_A_TOKEN = 3
+"""A careful guess for names: they are cut into more tokens than prose."""
+OPENING = "Some tools are deferred: they exist, but their definitions are not loaded."
+NONE = f"{OPENING[:-1]}. There are none any more."
+
+
+def deferred_reminder(session: Session) -> list[str]:
+    """What the next user message says about deferred tools: nothing where the model knows it already.
+
+    The conversation itself is asked what it says, so a resumed one is not told twice, and a compacted one again.
+    """
+    pool, told = session.tools.pool(session.profile), last_told(session.messages)
+    words = describe_deferred(pool)
+    if words:
+        return [] if told == as_reminder(words) else [as_reminder(words)]
+    return [as_reminder(NONE)] if told and told != as_reminder(NONE) else []
+
+
+def last_told(messages: Sequence[JSON]) -> str:
+    """The last reminder about deferred tools in a conversation."""
+    beginning = as_reminder(OPENING).partition(OPENING[-1:])[0]
+    for message in reversed(messages):
+        if message["role"] == "user":
+            for block in reversed(message["content"]):
+                if block["type"] == "text" and block["text"].startswith(beginning):
+                    return str(block["text"])
+    return ""
+
+
+def result_block(result: Result) -> Block:
+    """The block that answers a call; it names the tools that the call has fetched."""
+    block = tool_result(result)
+    if result.change and result.change.loaded_tools and not result.is_error:
+        block["fetched"] = list(result.change.loaded_tools)
+    return block
+
+
+def describe_deferred(pool: Pool) -> str:
+    """The deferred tools by server or family; where the names are too many, how many each has. Empty for none."""
+    deferred = [entry for entry in pool.entries if entry.deferred]
+    if not deferred:
+        return ""
+    fetchers = " or ".join(entry.name for entry in pool.entries if entry.record["fetches_tools"])
+    head = f"{OPENING} Fetch those you need with {fetchers}; then you can call them."
+    groups: dict[str, list[Entry]] = {}
+    for entry in deferred:
+        groups.setdefault(entry.server, []).append(entry)
+    named = _lines(f"- {server}: {', '.join(entry.name for entry in groups[server])}" for server in sorted(groups))
+    if fits(text := f"{head} The names by server:\n{named}"):
+        return text
+    counts = [f"- {server}: {counted(len(groups[server]), 'tool')}" for server in sorted(groups)]
+    head = f"{head} There are {len(deferred)}; the servers and how many tools each has:\n"
+    if fits(text := head + _lines(counts)):
+        return text
+    largest = sorted(groups, key=lambda server: (-len(groups[server]), server))
+    room, kept = MOST_TOKENS * CHARACTERS_A_TOKEN - len(as_reminder(head)) - 60, list[str]()
+    for server in largest:
+        line = f"- {server}: {counted(len(groups[server]), 'tool')}"
+        if len(line) + 1 > room:
+            break
+        room -= len(line) + 1
+        kept.append(line)
+    return head + _lines([*sorted(kept), f"- and {counted(len(groups) - len(kept), 'server')} more"])
+
+
+def fits(text: str) -> bool:
+    """Whether a reminder is short enough."""
+    return len(as_reminder(text)) <= MOST_TOKENS * CHARACTERS_A_TOKEN
+
+
+def _lines(lines: Iterable[str]) -> str:
+    return "\n".join(lines)
