@@ -429,3 +429,16 @@ def test_opaque_blocks_are_counted():
     assert guess(OpaqueBlock({"type": "thinking", "thinking": "x" * 350}).data) > 100
     assert guess({"type": "tool_result", "content": [{"type": "image", "source": {}}]}) > 1_000
     assert guess({"type": "tool_result", "content": "x" * 35}) == 22
+
+
+async def test_what_is_asked_of_answers_is_not_asked_of_a_summary(tmp_path):
+    settings = {"stopSequences": ["END"], "thinking": "budget", "thinkingBudget": 16_000}
+    provider = ReplayProvider([*(turn(text(f"{n}")) for n in range(3)), turn(text("SUMMARY"))])
+    async with Session(made_board(tmp_path, **settings), provider, model="any") as session:
+        for number in range(3):
+            await session.run(f"Prompt {number}")
+        await session.compact()
+    before, asked = provider.requests[-2], provider.requests[-1]
+    assert (before.wanted.stop_sequences, before.wanted.thinking_budget) == (("END",), 16_000)
+    assert (asked.wanted.stop_sequences, asked.wanted.output_schema) == ((), None)
+    assert asked.wanted.thinking_budget < asked.max_tokens

@@ -214,7 +214,10 @@ class Compaction:
             drop_thinking(asked)
         options = {name: value for name, value in request.options.items() if name not in NOT_FOR_SUMMARIES}
         model = ProviderModel(session.provider, session.model, session.retries, session.account)
-        answer = await model.answer(replace(request, messages=tuple(asked), max_tokens=most, options=options))
+        budget = request.wanted.thinking_budget and min(request.wanted.thinking_budget, most // 2)
+        wanted = replace(request.wanted, output_schema=None, stop_sequences=(), thinking_budget=budget)
+        made = replace(request, messages=tuple(asked), max_tokens=most, options=options, wanted=wanted)
+        answer = await model.answer(made)
         refused = answer.stop_reason in ("refusal", "context_overflow")
         return cut, "" if refused else answer.text.strip()
 

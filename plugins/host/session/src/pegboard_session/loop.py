@@ -89,9 +89,7 @@ class Session:
         self.system_prompt = SystemPrompt(self)
         self.tools = ModelTools(board, ctx.agent.kind if ctx else "main")
         """The tools of the board as the model gets them."""
-        require, deferred = self.tools.require, self.tools.is_deferred
-        checks = (lambda name: require(name, self.profile), lambda name: deferred(name, self.profile))
-        self.desk = SessionBoard(board, self.id, *checks)
+        self.desk = SessionBoard(board, self.id, *self.tools.checks(lambda: self.profile))
         # The gate too: a tool calls others with the tools of this session's agent, wherever the context comes from.
         self.ctx = replace(ctx or board.context(), session_id=self.id, gate=self.desk.nested)
         self.hooks, self.interruption = HookCalls(board), Interruption()

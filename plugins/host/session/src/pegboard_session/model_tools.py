@@ -49,6 +49,10 @@ class ModelTools:
         """The same tools for tools that look for tools."""
         return ToolCatalog(lambda: self.pool(profile()), hooks, profile, (_reword,))
 
+    def checks(self, profile: Callable[[], ModelProfile]) -> tuple[Callable[[str], None], Callable[[str], bool]]:
+        """`require` and `is_deferred` for whatever the model is at the moment of a call."""
+        return (lambda name: self.require(name, profile())), (lambda name: self.is_deferred(name, profile()))
+
     def require(self, name: str, profile: ModelProfile) -> None:
         """Raise a `ToolError` for a tool that the model does not get."""
         entry = self._board.pool.get(name)
