@@ -75,7 +75,7 @@ def test_one_fault_is_reported_as_one_broken_promise(promise: str) -> None:
 VARIANTS = {
     "facts that act": (wrong_tools.ActsTooEarly, "facts", "facts changed seen.txt."),
     "facts for no input": (wrong_tools.SaysNothing, "facts", "facts refuses every input. The first error: I would"),
-    "a state that stays": (wrong_tools.RemembersTheCrowd, "concurrency", "gives 'at most 2 at once' beside others"),
+    "a state that stays": (wrong_tools.RemembersTheCrowd, "concurrency", "gives 'at most 2 at once' next to other calls"),
     "files mixed up": (wrong_tools.MixesFiles, "concurrency", ".txt different from calls one after another."),
 }
 

@@ -241,7 +241,7 @@ def test_plugins_teach_codes_of_their_programs(bash, ctx):
 
 def test_signals_are_named_also_behind_the_shell(bash):
     assert bash("bash -c 'kill -SEGV $$'; exit $?").text.startswith(
-        "The command exited with code 139: a part of it was killed by SIGSEGV."
+        "The command exited with code 139: part of it was killed by SIGSEGV."
     )
 
 
@@ -530,7 +530,7 @@ def capped(ctx):
     ("command", "ending"),
     [
         (f"exec {HUNGRY}", "was killed by SIGKILL, because it ran out of memory"),
-        (f"{HUNGRY}; exit $?", "a part of it was killed by SIGKILL, because it ran out of memory"),
+        (f"{HUNGRY}; exit $?", "part of it was killed by SIGKILL, because it ran out of memory"),
         (f"{HUNGRY} || exit 2", "exited with code 2"),
     ],
 )
@@ -549,7 +549,7 @@ def test_a_command_within_its_memory_runs_as_usual(in_turn, capped):
 def test_a_kill_for_want_of_memory_of_the_whole_machine_is_named():
     assert ending(None, "SIGKILL", memory_ran_out=True) == "was killed by SIGKILL, because it ran out of memory"
     assert ending(137, "", memory_ran_out=True).endswith(
-        "a part of it was killed by SIGKILL, because it ran out of memory"
+        "part of it was killed by SIGKILL, because it ran out of memory"
     )
     assert kills_for_memory() >= 0
 
