@@ -37,7 +37,8 @@ def run(words: list[str]) -> int:
         "--request", action="store_true", help="print the definitions exactly as a request carries them"
     )
     parser.add_argument("--explain", action="store_true", help="with search: what each field contributes")
-    parser.add_argument("act", nargs="?", choices=["show", "search"], help="show one tool, or search for tools")
+    help_text = "show one tool, or search for tools"
+    parser.add_argument("act", nargs="?", metavar="show|search", choices=["show", "search"], help=help_text)
     parser.add_argument("words", nargs="*", metavar="NAME|QUERY", help="the tool to show, or what to search for")
     given = parser.parse_intermixed_args(words)
     if given.act == "show" and len(given.words) != 1:
