@@ -131,6 +131,8 @@ def test_prompt_show_prints_each_part_with_its_size(world, tmp_path):
     assert shown["reminders"][-1]["name"] == f"Instructions in {tmp_path}/a/CLAUDE.md (the project's):"
     assert (shown["model"], shown["options"]) == ("claude-sonnet-5-5", {"effort": "high"})
     assert shown["tokens"] > sum(tool["tokens"] for tool in shown["tools"]) > 0
+    listed = {row["name"]: row["tokens"] for row in json.loads(world.run("tools", "--json")[1])}
+    assert {tool["name"]: tool["tokens"] for tool in shown["tools"]}.items() <= listed.items()
     code, out, _ = world.run("prompt", "show", *words)
     assert re.search(r"^## system: appended \(about 2 tokens\)\nMore\.$", out, re.M)
     assert f"## first message: Instructions in {tmp_path}/a/CLAUDE.md (the project's): (about" in out

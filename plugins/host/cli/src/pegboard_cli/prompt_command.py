@@ -88,7 +88,10 @@ async def collect(given: argparse.Namespace, board: Board) -> dict[str, Any]:
     session.asking.report()
     reminders = [str(block["text"]) for block in session.conversation.take_news("prompt")]
     request = session.conversation.request()
-    tools = [{"name": tool["name"], "tokens": tokens(json.dumps(tool))} for tool in request.tools]
+    tools = [
+        {"name": tool["name"], "tokens": tokens(json.dumps(tool, ensure_ascii=False, separators=(",", ":")))}
+        for tool in request.tools
+    ]
     parts = [row(part.name, part.text) for part in session.system_prompt.parts()]
     told = [row(title(words), words) for words in reminders]
     everything = [*tools, *parts, *told]
@@ -106,6 +109,11 @@ async def collect(given: argparse.Namespace, board: Board) -> dict[str, Any]:
 def row(name: str, text: str) -> dict[str, Any]:
     """One part with its size."""
     return {"name": name, "tokens": tokens(text), "text": text}
+
+
+def compact(tool: Any) -> str:
+    """A definition as `pegboard tools` counts it."""
+    return json.dumps(tool, ensure_ascii=False, separators=(",", ":"))
 
 
 def tokens(text: str) -> int:
