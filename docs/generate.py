@@ -80,7 +80,8 @@ def settings() -> str:
     for owner in ("pegboard-core", *owners):
         parts.append(f"\n## {owner}\n\n{head}")
         for key in (keys[name] for name in keys if keys.owner(name) == owner):
-            kind = ", ".join(f"`{choice}`" for choice in key.choices) or key.kind
+            choices = ", ".join(f"`{choice}`" for choice in key.choices)
+            kind = f"{key.kind} of {choices}" if choices and key.kind == "map" else choices or key.kind
             default = f"`{json.dumps(key.default)}`" if key.has_default else ""
             repo = "yes" if key.repository else "only when trusted"
             more = f" Variable: `{key.variable}`." if key.variable else ""

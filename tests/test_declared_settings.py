@@ -198,5 +198,8 @@ except SettingsError as error:
 
 def test_all_names_only_what_exists_and_says_what_to_install(environment: Environment) -> None:
     absent = environment.absent()
-    assert set(absent) == {"Agent", "Bash", "Edit", "Glob", "Grep", "TaskOutput", "TaskStop", "WebFetch", "Write"}
+    assert set(absent) == {
+        *("Agent", "ApplyPatch", "Bash", "Edit", "Glob", "Grep"),
+        *("TaskOutput", "TaskStop", "ToolSearch", "WebFetch", "Write"),
+    }
     assert absent["Bash"]["reason"] == "pegboard-bash is not installed."

@@ -30,10 +30,11 @@ PAGES = [
 NOT_TYPED = {
     r"python3 -m pip install -q --upgrade --target \.uv uv && .*": "it sets up a whole checkout; .ci/run does that",
     r"pip install [a-z -]+": "it asks an index; the names are compared with the projects here instead",
-    r"pegboard run (--permission-mode auto )?\"[^\"]+\"( +# needs ANTHROPIC_API_KEY)?": "it asks a real model",
+    r"pegboard run (--permission-mode auto )?\"[^\"]+\"( +# needs ANTHROPIC_API_KEY.*)?": "it asks a real model",
+    r"pegboard run --provider openai --model \S+ \"[^\"]+\"": "it asks a real model",
     r"\.uv/bin/uv sync -q --extra authors && \. \.venv/bin/activate": "the tests run in such an environment already",
     r"pip install -e \./acme-word-count": "it builds; the tutorial does that, and here the tool is put in place before",
-    r"export ANTHROPIC_API_KEY=…": "nobody's key",
+    r"export (ANTHROPIC|OPENAI)_API_KEY=….*": "nobody's key",
     r"pegboard call WebFetch url=https://example\.com/": "it needs the internet",
 }
 CODES = {
@@ -73,12 +74,18 @@ def an_installed_tool(page: Path, project: Path) -> None:
     install_word_count(project.parent / "site")
 
 
+def a_patch(page: Path, project: Path) -> None:
+    lines = ["*** Begin Patch", "*** Update File: a.txt", "@@", "-one", "+two", "*** End Patch"]
+    (project / "change.patch").write_text("\n".join(lines))
+
+
 PREPARED: dict[str, Callable[[Path, Path], None]] = {
     "docs/how-to/build-a-restricted-bundle.md": an_environment_of_its_own,
     "docs/how-to/play-a-script.md": script_of_the_page,
     "docs/how-to/test-a-tool.md": a_test_that_calls_a_tool,
     "docs/how-to/write-a-permission-rule.md": settings_of_the_page,
     "README.md": an_installed_tool,
+    "plugins/files/patch/README.md": a_patch,
     "plugins/host/authors/README.md": an_installed_tool,
 }
 

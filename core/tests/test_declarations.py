@@ -47,7 +47,10 @@ REFUSED = {
         f'[settings."acme.a"]\nkind = "count"\ncombine = "union"\n{DOC}',
         "a setting of the kind count may combine as first, not 'union'",
     ),
-    "a choice without choices": (f'[settings."acme.a"]\nkind = "choice"\n{DOC}', "choices belong to the kind choice"),
+    "a choice without choices": (
+        f'[settings."acme.a"]\nkind = "choice"\n{DOC}',
+        "choices belong to the kinds choice and map",
+    ),
     "somebody else's name": (f'[settings."other.a"]\nkind = "count"\n{DOC}', "must begin with the name of the distri"),
     "no group": (
         f'[settings."limit"]\nkind = "count"\n{DOC}',

@@ -70,6 +70,11 @@ def test_choices_only_ever_narrow(world):
         ('{"disable": "web"}', "", 'disable must be a list of strings, got "web"'),
         ('{"disable": [1]}', "", "disable must be a list of strings, got [1]"),
         ('{"prefer": {"Read": 1}}', "", "prefer must be an object with string values"),
+        (
+            '{"deferral": {"agents": {"Explore": "offf"}}}',
+            "",
+            'deferral.agents: Explore must be one of off, auto, always, got "offf"',
+        ),
         ('{"only": []}', "", "only is empty, which would leave nothing"),
         ('{"disable": ["a"], "disable": []}', "", "Duplicate key 'disable'"),
     ],

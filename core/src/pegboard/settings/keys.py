@@ -137,7 +137,6 @@ KINDS: dict[str, tuple[Callable[[object], bool], str]] = {
     "count": (lambda value: _is_whole(value) and value >= 1, "a whole number of 1 or more"),  # type: ignore[operator]
     "number": (is_number, "a number"),
     "amount": (_above, "a number above 0"),
-    "map": (lambda value: _all(value, lambda item: isinstance(item, str)), "an object with string values"),
     "seconds": (lambda value: _all(value, _above), "an object with numbers of seconds above 0"),
     "lists": (lambda value: _all(value, lambda item: isinstance(item, list)), "an object with a list for each name"),
     "object": (lambda value: isinstance(value, dict), "an object"),
@@ -152,6 +151,15 @@ def _misfit_choice(key: Key, value: object) -> str | None:
     if len(choices) == 1:
         return f'{key.name} must be "{choices[0]}" or be left out, got {shown(value)}.'
     return f"{key.name} must be one of {', '.join(choices)}, got {shown(value)}."
+
+
+def _misfit_map(key: Key, value: object) -> str | None:
+    if not isinstance(value, dict) or not all(isinstance(item, str) for item in value.values()):
+        return f"{key.name} must be {key.expects or 'an object with string values'}, got {shown(value)}."
+    for name, item in value.items():
+        if key.choices and item not in key.choices:
+            return f"{key.name}: {name} must be one of {', '.join(key.choices)}, got {shown(item)}."
+    return None
 
 
 def _misfit_table(key: Key, value: object) -> str | None:
@@ -189,5 +197,11 @@ def _misfit_rules(key: Key, value: object) -> str | None:
     return None
 
 
-CHECKS = {"choice": _misfit_choice, "mode": _misfit_choice, "table": _misfit_table, "rules": _misfit_rules}
+CHECKS = {
+    "choice": _misfit_choice,
+    "mode": _misfit_choice,
+    "map": _misfit_map,
+    "table": _misfit_table,
+    "rules": _misfit_rules,
+}
 """The kinds whose message depends on the value."""

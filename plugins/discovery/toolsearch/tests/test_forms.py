@@ -53,6 +53,13 @@ def test_select_reports_unknown_names_with_the_nearest(pool: Pool) -> None:
     assert nearest.startswith("There is no such tool. The nearest are mcp__slack__send_message")
 
 
+def test_one_nearest_name_is_written_as_one(tmp_path) -> None:
+    pool = a_board(tmp_path, [external("deploy_shop")]).pool
+    assert search(pool, "select:deploy_shp").missing == {
+        "deploy_shp": "There is no such tool. The nearest is deploy_shop."
+    }
+
+
 def test_a_filtered_tool_is_not_found_by_any_form(pool: Pool) -> None:
     gone = "mcp__shop__create_order"
     found = search(pool, f"select:{gone}")

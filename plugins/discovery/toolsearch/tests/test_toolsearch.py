@@ -40,7 +40,7 @@ async def test_the_answer_is_the_definitions_best_first(tmp_path) -> None:
         },
         "name": "mcp__slack__send_message",
     }
-    head = "Fetched 1 tool, the best match first. You can call them from now on:"
+    head = "Fetched 1 tool. You can call it from now on:"
     assert result.content == (Text(f"{head}\n{json.dumps(definition)}"),)
     assert result.change is not None
     assert result.change.loaded_tools == ("mcp__slack__send_message",)

@@ -131,10 +131,30 @@ def test_prompt_show_prints_each_part_with_its_size(world, tmp_path):
     assert shown["reminders"][-1]["name"] == f"Instructions in {tmp_path}/a/CLAUDE.md (the project's):"
     assert (shown["model"], shown["options"]) == ("claude-sonnet-5-5", {"effort": "high"})
     assert shown["tokens"] > sum(tool["tokens"] for tool in shown["tools"]) > 0
+    listed = {row["name"]: row["tokens"] for row in json.loads(world.run("tools", "--json")[1])}
+    assert {tool["name"]: tool["tokens"] for tool in shown["tools"]}.items() <= listed.items()
     code, out, _ = world.run("prompt", "show", *words)
     assert re.search(r"^## system: appended \(about 2 tokens\)\nMore\.$", out, re.M)
     assert f"## first message: Instructions in {tmp_path}/a/CLAUDE.md (the project's): (about" in out
     assert not world.transcripts.exists()
+
+
+def test_prompt_show_has_everything_that_the_first_message_says(world, tmp_path):
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a/schema.json").write_text('{"type": "object", "title": "Sum"}')
+    (tmp_path / "a/CLAUDE.md").write_text("Use tabs.")
+    words = ("--provider", "openai", "--model", "m", "--json-schema", "schema.json")
+    (tmp_path / "m.json").write_text('{"models": {"m": {"supports": {"structured_output": false}}}}')
+    code, out, _ = world.run("prompt", "show", "--json", *words, "--settings", str(tmp_path / "m.json"))
+    shown = json.loads(out)
+    assert (code, shown["model"]) == (0, "m")
+    assert '"title": "Sum"' in shown["reminders"][-1]["text"]
+    first = shown["reminders"][0]["name"]
+    assert first == "The person or the project keeps instructions for you in files, which follow."
+    code, _, err = world.run("prompt", "show", "--provider", "opnai")
+    assert (code, "There is no provider 'opnai'. Did you mean 'openai'?" in err) == (5, True)
+    code, _, err = world.run("prompt", "show", *words, "--thinking", "2000")
+    assert (code, "The model m does not support thinking with a budget of tokens." in err) == (2, True)
 
 
 def test_thinking_is_dimmed_on_a_terminal(tmp_path):

@@ -10,7 +10,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict
 
 from pegboard import Pool
-from pegboard.wording import counted, listed
+from pegboard.wording import listed
 
 MOST_SERVERS = 30
 
@@ -34,7 +34,9 @@ def worded(value: ToolSearchOutput) -> list[str]:
     """The definitions, and apart from them what there is to say: a provider may put references in their place."""
     if not value.fetched:
         return [" ".join(_remarks(value)) or "No tool was found."]
-    head = f"Fetched {counted(len(value.fetched), 'tool')}, the best match first. You can call them from now on:"
+    head = "Fetched 1 tool. You can call it from now on:"
+    if len(value.fetched) > 1:
+        head = f"Fetched {len(value.fetched)} tools, the best match first. You can call them from now on:"
     first = "\n".join([head, *(json.dumps(made, ensure_ascii=False) for made in value.definitions)])
     rest = "\n".join([*value.guidance, " ".join(_remarks(value))]).strip()
     return [first, rest] if rest else [first]

@@ -69,7 +69,8 @@ def _absence(pool: Pool, name: str) -> str:
 
     known = {entry.name: letters_of(entry.name) for entry in pool.entries}
     near = process.extract(letters_of(name), known, scorer=fuzz.WRatio, limit=NEAREST, score_cutoff=60)
-    return f"There is no such tool. The nearest are {', '.join(key for _, _, key in near)}." if near else NO_TOOL
+    names = [key for _, _, key in near]
+    return f"{NO_TOOL} The nearest {'is' if len(names) == 1 else 'are'} {', '.join(names)}." if names else NO_TOOL
 
 
 NO_TOOL = "There is no such tool."

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from pegboard import Board, PegboardError
 
 
+PROVIDER = "the provider: anthropic, openai or another that is installed"
 MODES = "default, plan, dontAsk; with pegboard-rules also acceptEdits, auto, bypassPermissions"
 
 

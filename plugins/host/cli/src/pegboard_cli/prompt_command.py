@@ -26,6 +26,8 @@ EXAMPLES = """\
 """
 CHARACTERS = 4
 """How many characters a token has, about."""
+LONGEST = 160
+"""The longest title of a part."""
 
 
 def run(words: list[str]) -> int:
@@ -33,14 +35,15 @@ def run(words: list[str]) -> int:
     parser = options.parser("prompt", "Show what a model would be told, without asking it.", EXAMPLES)
     options.listing(parser)
     options.trusting(parser)
-    parser.add_argument("act", nargs="?", choices=["show"], default="show", help="what to do")
-    parser.add_argument("--model", metavar="M", help=f"the model (default: {MODEL})")
+    parser.add_argument("act", nargs="?", metavar="show", choices=["show"], default="show", help="what to do")
+    parser.add_argument("--provider", metavar="P", help=options.PROVIDER)
+    parser.add_argument("--model", metavar="M", help=f"the model (default: the provider's, {MODEL} for anthropic)")
     parser.add_argument("--agent", metavar="A", help="as this agent")
     parser.add_argument("--permission-mode", metavar="M", help=options.MODES)
     request_flags.add(parser)
     given = parser.parse_args(words)
-    model = {"model": given.model} if given.model else {}
-    settings = options.settings_for(given, **request_flags.layer(parser, given), **model)
+    named = {name: value for name in ("model", "provider") if (value := getattr(given, name))}
+    settings = options.settings_for(given, **request_flags.layer(parser, given), **named)
     settings.require_sound()
 
     import anyio
@@ -77,16 +80,18 @@ class Listener:
 async def collect(given: argparse.Namespace, board: Board) -> dict[str, Any]:
     """What would be sent. No session is opened: its hooks may run commands."""
     from pegboard_cli.session_setup import prepare
-    from pegboard_session.reminders import collect_reminders
     from pegboard_session.session_services import add_plugin_services
 
     session = prepare(given, board)
     add_plugin_services(session)
     await session.system_prompt.open({})
     session.asking.report()
-    reminders = collect_reminders(session, "prompt")
+    reminders = [str(block["text"]) for block in session.conversation.take_news("prompt")]
     request = session.conversation.request()
-    tools = [{"name": tool["name"], "tokens": tokens(json.dumps(tool))} for tool in request.tools]
+    tools = [
+        {"name": tool["name"], "tokens": tokens(json.dumps(tool, ensure_ascii=False, separators=(",", ":")))}
+        for tool in request.tools
+    ]
     parts = [row(part.name, part.text) for part in session.system_prompt.parts()]
     told = [row(title(words), words) for words in reminders]
     everything = [*tools, *parts, *told]
@@ -106,14 +111,20 @@ def row(name: str, text: str) -> dict[str, Any]:
     return {"name": name, "tokens": tokens(text), "text": text}
 
 
+def compact(tool: Any) -> str:
+    """A definition as `pegboard tools` counts it."""
+    return json.dumps(tool, ensure_ascii=False, separators=(",", ":"))
+
+
 def tokens(text: str) -> int:
     """How many tokens a text has, about."""
     return -(-len(text) // CHARACTERS)
 
 
 def title(reminder: str) -> str:
-    """The first line of a reminder, without its tag."""
-    return re.sub(r"<[^>]*>\s*", "", reminder, count=1).split("\n", 1)[0][:160]
+    """The first sentence or line of a reminder, without its tag."""
+    line = re.sub(r"<[^>]*>\s*", "", reminder, count=1).split("\n", 1)[0]
+    return line if len(line) <= LONGEST else re.split(r"(?<=[.!?:]) ", line, maxsplit=1)[0][:LONGEST]
 
 
 def print_parts(shown: dict[str, Any]) -> None:

@@ -67,7 +67,7 @@ def parse(words: list[str]) -> argparse.Namespace:
     options.trusting(parser)
     parser.add_argument("prompt", nargs="?", metavar="PROMPT", help="the prompt (default: stdin, or a conversation)")
     parser.add_argument("--replay", metavar="FILE", help="play this script instead of a model")
-    parser.add_argument("--provider", metavar="P", help="the provider: anthropic, openai or another that is installed")
+    parser.add_argument("--provider", metavar="P", help=options.PROVIDER)
     parser.add_argument("--model", metavar="M", help=f"the model (default: the provider's, {MODEL} for anthropic)")
     parser.add_argument("--permission-mode", metavar="M", help=options.MODES)
     formats = ("text", "json", "stream-json")

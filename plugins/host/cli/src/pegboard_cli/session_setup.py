@@ -115,6 +115,7 @@ def keep(path: Path, settings: Settings, *, must: bool, fork_of: Path | None = N
 def the_provider(given: argparse.Namespace, board: Board, *, asks: bool = True) -> Provider:
     """The script, or the provider that settings name; one that is not asked (`asks`) needs no key."""
     from pegboard import ProviderError
+    from pegboard.wording import did_you_mean
     from pegboard_session import ReplayProvider, find_providers
 
     if given.replay:
@@ -123,7 +124,8 @@ def the_provider(given: argparse.Namespace, board: Board, *, asks: bool = True) 
     if name not in found:
         known = f" Those here are: {', '.join(sorted(found))}." if found else ""
         raise ProviderError(
-            f"There is no provider {name!r}.{known} Install pegboard-{name}, or play a script with --replay.",
+            f"There is no provider {name!r}.{did_you_mean(name, found)}{known} Install the package that provides it, "
+            "or play a script with --replay.",
             kind="script",
         )
     missing = getattr(found[name], "missing", None)

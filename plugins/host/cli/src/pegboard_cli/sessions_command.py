@@ -34,7 +34,8 @@ def run(words: list[str]) -> int:
     """The command."""
     parser = options.parser("sessions", "List, show or delete saved sessions.", EXAMPLES)
     options.listing(parser)
-    parser.add_argument("act", nargs="?", choices=["list", "show", "delete"], default="list", help="what to do")
+    acts = ["list", "show", "delete"]
+    parser.add_argument("act", nargs="?", metavar="|".join(acts), choices=acts, default="list", help="what to do")
     parser.add_argument("id", nargs="?", metavar="ID", help="the session's id, or the start of it")
     parser.add_argument("--agent", metavar="A", help="with show: a sub-agent of the session, by id or name")
     given = parser.parse_args(words)

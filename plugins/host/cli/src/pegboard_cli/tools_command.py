@@ -19,12 +19,13 @@ if TYPE_CHECKING:
     from pegboard.hosting import Absent, Entry, PluginRecord, Pool
 
 EXAMPLES = """\
-  pegboard tools                 the tools that a model sees
+  pegboard tools                 the tools on the board
   pegboard tools --all           also missing tools, and why
   pegboard tools show Read       one tool: prompt, schema, flags
-  pegboard tools --request       the exact bytes that a request carries
+  pegboard tools --request       their definitions, in the bytes of a request
   pegboard tools search "send a message" --explain
                                  the tools that ToolSearch would find, and why
+  pegboard prompt show --model M which of them this model gets
 """
 
 
@@ -34,10 +35,11 @@ def run(words: list[str]) -> int:
     options.listing(parser)
     parser.add_argument("--all", action="store_true", help="also show missing tools, and why")
     parser.add_argument(
-        "--request", action="store_true", help="print the definitions exactly as a request carries them"
+        "--request", action="store_true", help="print all definitions in the bytes of a request; models may get fewer"
     )
     parser.add_argument("--explain", action="store_true", help="with search: what each field contributes")
-    parser.add_argument("act", nargs="?", choices=["show", "search"], help="show one tool, or search for tools")
+    help_text = "show one tool, or search for tools"
+    parser.add_argument("act", nargs="?", metavar="show|search", choices=["show", "search"], help=help_text)
     parser.add_argument("words", nargs="*", metavar="NAME|QUERY", help="the tool to show, or what to search for")
     given = parser.parse_intermixed_args(words)
     if given.act == "show" and len(given.words) != 1:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pegboard import Settings, SettingsError
@@ -105,7 +106,7 @@ def choose_options(settings: Settings, profile: ModelProfile, *, strict: bool = 
 
     def unsupported(name: str, words: str) -> None:
         layer, source = sources[name]
-        if strict and layer == "cli":
+        if strict and layer == "cli" and not Path(source).is_absolute():  # `--settings FILE` is of this layer, too.
             raise SettingsError(f"{words}. Leave the option out, or choose another model.", source=source)
         left_out.append(f"{source}: {words}, so it is not asked for.")
 

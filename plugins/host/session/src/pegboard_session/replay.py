@@ -67,7 +67,8 @@ class ReplayProvider:
         try:
             text = Path(path).read_text("utf-8")
         except (OSError, UnicodeDecodeError) as error:
-            raise ProviderError(f"The script {path} cannot be read: {error}.", kind="script") from None
+            reason = getattr(error, "strerror", None) or error
+            raise ProviderError(f"The script {path} cannot be read: {reason}.", kind="script") from None
         turns = []
         for number, line in enumerate(text.split("\n"), 1):  # Not `splitlines`: a text may hold U+2028.
             if line.strip():

@@ -38,6 +38,8 @@ KEY = "OPENAI_API_KEY"
 AGENT = "pegboard-openai/0.1.0"
 LABEL, TITLE = "the OpenAI-compatible server", "The OpenAI-compatible server"
 SETTING = "openai.baseUrl or OPENAI_BASE_URL"
+UNKNOWN_HERE = ("adaptive_thinking", "thinking_budget", "thinking_off", "context_management", "speed")
+"""What can be asked of other services and has no words on this wire. A session says so instead of dropping it."""
 SILENCE_SECONDS = 600.0
 """How long an answer may pause: a model may think for minutes, and not every server sends a sign of life."""
 
@@ -50,6 +52,7 @@ class OpenAIProvider:
     """
 
     name = "openai"
+    models: Mapping[str, Mapping[str, Any]] = {"*": {"supports": dict.fromkeys(UNKNOWN_HERE, False)}}
 
     def __init__(
         self,
