@@ -7,6 +7,7 @@ import re
 import stat
 import subprocess
 from collections.abc import Mapping
+from itertools import pairwise
 from pathlib import Path
 
 import anyio
@@ -79,7 +80,7 @@ async def _git(arguments: list[str], root: Path, env: Mapping[str, str]) -> byte
 def _runs_something(listed: bytes) -> bool:
     """Whether the repository itself sets a key that makes git run a command; what the person has set may."""
     words = listed.decode("utf-8", "replace").split("\0")
-    return any(scope in ("local", "worktree") and RUNS.match(key) for scope, key in zip(words, words[1:], strict=False))
+    return any(scope in ("local", "worktree") and RUNS.match(key) for scope, key in pairwise(words))
 
 
 def _read(path: Path) -> str:
