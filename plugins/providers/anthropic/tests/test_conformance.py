@@ -272,6 +272,15 @@ async def test_redirects_are_followed_alike(status: int) -> None:
         assert "authorization" not in target.requests[0].headers, "another origin must not see the key"
 
 
+async def test_a_redirect_takes_no_header_of_the_environment_along(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ANTHROPIC_CUSTOM_HEADERS", "X-Gateway-Key: secret")
+    with sse.SseServer(lambda received: OK) as target:
+        away = sse.Refusal(307, raw=b"", headers={"location": f"{target.url}/v1/messages"})
+        _, requests = await both(away)
+    assert [request.headers["x-gateway-key"] for request in requests] == ["secret", "secret"]
+    assert ["x-gateway-key" in request.headers for request in target.requests] == [False, False]
+
+
 async def test_a_redirect_in_a_circle_ends_alike() -> None:
     with sse.SseServer(lambda received: sse.Refusal(307, raw=b"", headers={"location": "/v1/messages"})) as server:
         outcomes = [await asked(transport, base_url=server.url) for transport in TRANSPORTS]

@@ -13,7 +13,7 @@ from pegboard import ProviderError
 from pegboard_openai import OpenAIProvider
 from pegboard_session import TextDelta
 
-from .chat import DROP, END, REQUEST, ChatServer, Refusal, delta, failure, says, tool_call
+from .chat import DROP, END, REQUEST, ChatServer, Refusal, ask, delta, failure, says, tool_call
 
 
 def refused(status: int, message: str, *, headers: dict[str, str] | None = None, **fields: Any) -> Refusal:
@@ -192,3 +192,23 @@ async def test_after_a_failure_the_same_provider_can_be_asked_again() -> None:
         first, *_ = [event async for event in provider.stream(REQUEST)]
         assert first == TextDelta("ok")
         await provider.aclose()
+
+
+@pytest.mark.parametrize("status", [307, 308])
+async def test_a_redirect_to_another_server_takes_no_key_along(status: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GATEWAY", "secret")
+    headers = {"Api-Key": "$GATEWAY", "X-Team": "core"}
+    with ChatServer([[*says("Hello.")]]) as target:
+        away = Refusal(status, raw=b"", headers={"location": f"{target.base_url}/chat/completions"})
+        with ChatServer([away]) as server:
+            await ask(server, headers=headers)
+    assert server.requests[0].headers["api-key"] == "secret"
+    assert not {"api-key", "x-team", "authorization"} & set(target.requests[0].headers)
+    assert target.requests[0].body == server.requests[0].body
+
+
+async def test_a_redirect_on_the_same_server_takes_them_along() -> None:
+    away = Refusal(307, raw=b"", headers={"location": "/other/chat/completions"})
+    with ChatServer([away, says("Hello.")]) as server:
+        await ask(server, headers={"Api-Key": "secret"})
+    assert [request.headers["api-key"] for request in server.requests] == ["secret", "secret"]
