@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import httpx2
 
-PUBLIC = frozenset(
-    "accept accept-encoding connection content-length content-type host transfer-encoding user-agent".split()
-)
+PLAIN = ("accept", "accept-encoding", "content-type", "user-agent")
+OF_A_CONNECTION = ("connection", "content-length", "host", "transfer-encoding")
 FIRST = "pegboard_first_url"
 
 
@@ -19,7 +18,7 @@ def keep_headers_home(public: Collection[str] = ()) -> Callable[[httpx2.Request]
 
     The library itself takes back only `Authorization`; a key may just as well be in `X-Api-Key` or `Api-Key`.
     """
-    kept = PUBLIC | {name.lower() for name in public}
+    kept = {*PLAIN, *OF_A_CONNECTION, *(name.lower() for name in public)}
 
     async def take_back(request: httpx2.Request) -> None:
         first: httpx2.URL = request.extensions.setdefault(FIRST, request.url)  # The library hands it on.
