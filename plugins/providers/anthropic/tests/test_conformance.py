@@ -160,7 +160,7 @@ async def test_the_environment_means_the_same(env: dict[str, str], monkeypatch: 
         assert_same(requests)
     else:
         assert outcome.error
-        assert outcome.error[1] == ("connection" if "key" in env.values() else "authentication")
+        assert outcome.error[1] == ("invalid_request" if "key" in env.values() else "authentication")
 
 
 @pytest.mark.parametrize("suffix", ["", "/", "/proxy/", "/proxy/deep", "/a%20b", "//"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import socket
 import threading
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -212,3 +213,45 @@ async def test_a_redirect_on_the_same_server_takes_them_along() -> None:
     with ChatServer([away, says("Hello.")]) as server:
         await ask(server, headers={"Api-Key": "secret"})
     assert [request.headers["api-key"] for request in server.requests] == ["secret", "secret"]
+
+
+@pytest.mark.parametrize("value", ["secret\n", "secret\r\nX-Two: 2", " secret"])
+async def test_a_header_that_cannot_be_sent_is_not_quoted(value: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GATEWAY", value)
+    with ChatServer([says("Hello.")]) as server:
+        error = await failure(server, headers={"Api-Key": "$GATEWAY"})
+    assert (error.kind, error.retryable) == ("invalid_request", False)
+    assert "a header has line breaks, special characters or spaces around it." in str(error)
+    assert "secret" not in str(error)
+    assert server.requests == []
+
+
+async def test_a_password_in_the_address_is_not_quoted() -> None:
+    with ChatServer([Refusal(200, raw=b"<p>Hi</p>", headers={"content-type": "text/html"})]) as server:
+        address = server.base_url.replace("://", "://me:pass@word@")
+        wrong = await failure(server, base_url=address)
+    away = await failure(server, base_url=address)
+    for error, words in ((wrong, "instead of a stream of events"), (away, "failed")):
+        assert words in str(error)
+        assert "http://***@127.0.0.1" in str(error)
+        assert "word" not in str(error)
+
+
+async def test_a_refusal_without_end_is_not_read_to_its_end() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def refuse() -> None:
+            connection, _ = listener.accept()
+            with connection, suppress(OSError):
+                connection.recv(65_536)
+                connection.sendall(b"HTTP/1.1 500 No\r\ncontent-type: text/plain\r\n\r\n")
+                while True:
+                    connection.sendall(b"x" * 65_536)
+
+        thread = threading.Thread(target=refuse)
+        thread.start()
+        provider = OpenAIProvider(base_url=f"http://127.0.0.1:{listener.getsockname()[1]}/v1", api_key="test-key")
+        with pytest.raises(ProviderError, match=r"failed \(500\): x{2000}\."):
+            _ = [event async for event in provider.stream(REQUEST)]
+        thread.join()
+        await provider.aclose()
