@@ -91,8 +91,8 @@ def test_a_link_that_is_swapped_after_the_check_is_not_followed(tmp_path):
     assert list(found.skipped) == [str(outside)]
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a folder to somebody else")
-def test_a_git_folder_of_somebody_else_makes_no_project(tmp_path):
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a folder to another person")
+def test_a_git_folder_of_another_person_makes_no_project(tmp_path):
     (tmp_path / "work").mkdir()
     (tmp_path / ".git").mkdir()
     settings = Settings([], cwd=str(tmp_path / "work"))

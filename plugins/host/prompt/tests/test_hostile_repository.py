@@ -1,4 +1,4 @@
-"""A repository from an archive, with a git folder that somebody prepared."""
+"""A repository from an archive, with a git folder prepared to do harm."""
 
 import os
 import shutil

@@ -57,7 +57,7 @@ class Workspace:
 def _repository(folder: str, at_home: str | None) -> str | None:
     """The nearest folder at or above this one that is a checkout; never the home directory or above it.
 
-    A git folder of somebody else, as in /tmp, does not count: it would bring that person's instructions along.
+    A git folder of another person, as in /tmp, does not count: it would bring their instructions along.
     """
     owners = {os.geteuid(), _owner(folder)} - {None}
     stop = {at_home, os.path.realpath(at_home)} if at_home else set[str | None]()
