@@ -95,3 +95,11 @@ def test_a_bad_regular_expression_is_explained(query: str, message: str, pool: P
     with pytest.raises(ToolError) as error:
         search(pool, query)
     assert error.value.message == message
+
+
+@pytest.mark.parametrize("words", ["(.*a){12}[!?]Z$", "(a|a|aa)+[bc]x"])
+def test_a_regular_expression_without_end_is_stopped(words: str, tmp_path) -> None:
+    tool = external("mcp__x__paint")
+    tool.prompt = ("a" * 40 + " paints ") * 30
+    with pytest.raises(ToolError, match=r"takes too long to match\. Use a simpler one, or words."):
+        search(a_board(tmp_path, [tool]).pool, f"/{words}/")

@@ -105,6 +105,22 @@ def test_lines_that_are_all_alike_take_no_time(line):
         find_hunks(view, parts[0].hunks, ("trailing-whitespace", "unicode"), "a")
 
 
+def test_blank_lines_and_headers_without_end_take_no_time():
+    began = time.process_time()
+    [part] = parse(f"{BEGIN}*** Update File: a\n@@\n+x\n" + "\n" * 50_000 + f"+y\n{END}")
+    assert len(part.hunks[0].lines) == 50_002
+    for header in ("x", "x y"):
+        parts = parse(f"{BEGIN}*** Update File: a\n" + f"@@ {header}\n" * 50_000 + f"-z\n{END}")
+        with pytest.raises(ToolError, match="does not fit"):
+            find_hunks("x y z\n" * 60_000 if header != "x" else "x\n" * 60_000, parts[0].hunks, (), "a")
+    assert time.process_time() - began < 20
+
+
+def test_a_person_is_told_where_a_file_is_moved():
+    args = ApplyPatchInput(input=f"{BEGIN}*** Update File: notes.txt\n*** Move to: .git/hooks/pre-commit\n{END}")
+    assert ApplyPatch().describe(args) == "Apply a patch: change notes.txt and move it to .git/hooks/pre-commit"
+
+
 def test_too_many_changes_are_refused():
     with pytest.raises(PatchError, match="more than 5,000 changes"):
         parse(f"{BEGIN}*** Update File: a\n" + "@@\n-x\n" * 5_001 + END)

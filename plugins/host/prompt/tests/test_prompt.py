@@ -99,9 +99,9 @@ async def test_git_tells_the_branch_and_changes_also_in_a_linked_worktree(repo, 
     found = find_repository(tmp_path / "side/deep")
     assert found[0] == tmp_path / "side"
     assert branch_of(found[1]) == "side"
-    assert await has_changes(*found) is False
+    assert await has_changes(found[0]) is False
     (tmp_path / "side/new.txt").write_text("x")
-    assert await has_changes(*found) is True
+    assert await has_changes(found[0]) is True
     subprocess.run(["git", "checkout", "-q", "--detach"], **run)
     assert branch_of(find_repository(repo)[1]).startswith("none (commit ")
 
@@ -120,6 +120,6 @@ async def test_nothing_that_a_repository_names_is_run(repo, tmp_path, key):
     subprocess.run(["git", "config", key, "../more.cfg" if key == "include.path" else str(script)], **run)
     (repo / "a.txt").write_text("two")
     os.utime(repo / "a.txt", (1, 1))
-    changed = await has_changes(*find_repository(repo))
+    changed = await has_changes(repo)
     assert changed is (True if key == "core.fsmonitor" else None)
     assert not mark.exists()

@@ -160,7 +160,7 @@ async def test_the_environment_means_the_same(env: dict[str, str], monkeypatch: 
         assert_same(requests)
     else:
         assert outcome.error
-        assert outcome.error[1] == ("connection" if "key" in env.values() else "authentication")
+        assert outcome.error[1] == ("invalid_request" if "key" in env.values() else "authentication")
 
 
 @pytest.mark.parametrize("suffix", ["", "/", "/proxy/", "/proxy/deep", "/a%20b", "//"])
@@ -270,6 +270,15 @@ async def test_redirects_are_followed_alike(status: int) -> None:
     if target.requests:  # Those that change the method do not arrive as a POST.
         assert_same(target.requests)
         assert "authorization" not in target.requests[0].headers, "another origin must not see the key"
+
+
+async def test_a_redirect_takes_no_header_of_the_environment_along(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ANTHROPIC_CUSTOM_HEADERS", "X-Gateway-Key: secret")
+    with sse.SseServer(lambda received: OK) as target:
+        away = sse.Refusal(307, raw=b"", headers={"location": f"{target.url}/v1/messages"})
+        _, requests = await both(away)
+    assert [request.headers["x-gateway-key"] for request in requests] == ["secret", "secret"]
+    assert ["x-gateway-key" in request.headers for request in target.requests] == [False, False]
 
 
 async def test_a_redirect_in_a_circle_ends_alike() -> None:

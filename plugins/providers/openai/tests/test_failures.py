@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import socket
 import threading
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -13,7 +14,7 @@ from pegboard import ProviderError
 from pegboard_openai import OpenAIProvider
 from pegboard_session import TextDelta
 
-from .chat import DROP, END, REQUEST, ChatServer, Refusal, delta, failure, says, tool_call
+from .chat import DROP, END, REQUEST, ChatServer, Refusal, ask, delta, failure, says, tool_call
 
 
 def refused(status: int, message: str, *, headers: dict[str, str] | None = None, **fields: Any) -> Refusal:
@@ -191,4 +192,66 @@ async def test_after_a_failure_the_same_provider_can_be_asked_again() -> None:
             [event async for event in provider.stream(REQUEST)]
         first, *_ = [event async for event in provider.stream(REQUEST)]
         assert first == TextDelta("ok")
+        await provider.aclose()
+
+
+@pytest.mark.parametrize("status", [307, 308])
+async def test_a_redirect_to_another_server_takes_no_key_along(status: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GATEWAY", "secret")
+    headers = {"Api-Key": "$GATEWAY", "X-Team": "core"}
+    with ChatServer([[*says("Hello.")]]) as target:
+        away = Refusal(status, raw=b"", headers={"location": f"{target.base_url}/chat/completions"})
+        with ChatServer([away]) as server:
+            await ask(server, headers=headers)
+    assert server.requests[0].headers["api-key"] == "secret"
+    assert not {"api-key", "x-team", "authorization"} & set(target.requests[0].headers)
+    assert target.requests[0].body == server.requests[0].body
+
+
+async def test_a_redirect_on_the_same_server_takes_them_along() -> None:
+    away = Refusal(307, raw=b"", headers={"location": "/other/chat/completions"})
+    with ChatServer([away, says("Hello.")]) as server:
+        await ask(server, headers={"Api-Key": "secret"})
+    assert [request.headers["api-key"] for request in server.requests] == ["secret", "secret"]
+
+
+@pytest.mark.parametrize("value", ["secret\n", "secret\r\nX-Two: 2", " secret"])
+async def test_a_header_that_cannot_be_sent_is_not_quoted(value: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GATEWAY", value)
+    with ChatServer([says("Hello.")]) as server:
+        error = await failure(server, headers={"Api-Key": "$GATEWAY"})
+    assert (error.kind, error.retryable) == ("invalid_request", False)
+    assert "a header has line breaks, special characters or spaces around it." in str(error)
+    assert "secret" not in str(error)
+    assert server.requests == []
+
+
+async def test_a_password_in_the_address_is_not_quoted() -> None:
+    with ChatServer([Refusal(200, raw=b"<p>Hi</p>", headers={"content-type": "text/html"})]) as server:
+        address = server.base_url.replace("://", "://me:pass@word@")
+        wrong = await failure(server, base_url=address)
+    away = await failure(server, base_url=address)
+    for error, words in ((wrong, "instead of a stream of events"), (away, "failed")):
+        assert words in str(error)
+        assert "http://***@127.0.0.1" in str(error)
+        assert "word" not in str(error)
+
+
+async def test_a_refusal_without_end_is_not_read_to_its_end() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def refuse() -> None:
+            connection, _ = listener.accept()
+            with connection, suppress(OSError):
+                connection.recv(65_536)
+                connection.sendall(b"HTTP/1.1 500 No\r\ncontent-type: text/plain\r\n\r\n")
+                while True:
+                    connection.sendall(b"x" * 65_536)
+
+        thread = threading.Thread(target=refuse)
+        thread.start()
+        provider = OpenAIProvider(base_url=f"http://127.0.0.1:{listener.getsockname()[1]}/v1", api_key="test-key")
+        with pytest.raises(ProviderError, match=r"failed \(500\): x{2000}\."):
+            _ = [event async for event in provider.stream(REQUEST)]
+        thread.join()
         await provider.aclose()

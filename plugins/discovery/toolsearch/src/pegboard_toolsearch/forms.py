@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from importlib import import_module
+from typing import Any, NamedTuple
 
 from pegboard import Entry, Pool, ToolError
 from pegboard_toolsearch.words import letters_of
@@ -12,7 +14,7 @@ from pegboard_toolsearch.words import letters_of
 SELECT = re.compile(r"\s*select\s*:", re.IGNORECASE)
 REGEX = re.compile(r"\s*/(.+)/(i?)\s*", re.DOTALL)
 REQUIRED = re.compile(r"(?:^|(?<=\s))\+([^\s+]\S*)")
-LONGEST_REGEX = 200
+LONGEST_REGEX, REGEX_SECONDS = 200, 1.0
 NEAREST = 3
 
 
@@ -83,13 +85,24 @@ def matching(pool: Pool, query: str) -> list[Entry] | None:
         return None
     if len(found[1]) > LONGEST_REGEX:
         raise ToolError(f"query: a regular expression may have {LONGEST_REGEX} characters, got {len(found[1])}.")
+    # 20 ms that only this form needs. Unlike `re`, it can be told when to stop, and lets other threads run.
+    regex: Any = import_module("regex")
     try:
-        pattern = re.compile(found[1].encode(), re.IGNORECASE)
-    except re.error as error:
+        re.compile(found[1].encode())  # Its words about what is wrong are better.
+        search = regex.compile(found[1].encode(), regex.IGNORECASE).search
+    except (re.error, regex.error) as error:
         raise ToolError(f"query: {found[1]!r} is not a regular expression: {error}.") from None
-    named = [entry for entry in pool.entries if pattern.search(entry.name.encode())]
-    names = {entry.name for entry in named}
-    return named + [entry for entry in pool.entries if entry.name not in names and pattern.search(entry.definition)]
+    until = time.monotonic() + REGEX_SECONDS
+
+    def fits(text: bytes) -> bool:
+        return search(text, timeout=max(until - time.monotonic(), 0.001)) is not None
+
+    try:
+        named = [entry for entry in pool.entries if fits(entry.name.encode())]
+        names = {entry.name for entry in named}
+        return named + [entry for entry in pool.entries if entry.name not in names and fits(entry.definition)]
+    except TimeoutError:
+        raise ToolError(f"query: {found[1]!r} takes too long to match. Use a simpler one, or words.") from None
 
 
 def required_words(query: str) -> tuple[list[str], str]:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 MOST_RESULTS = 20
 MOST_CHARACTERS = 60_000
 """How long the definitions of one answer may be together."""
+LONGEST_QUERY = 4_000
 SERVICE = "tool_index"
 
 
@@ -49,6 +50,8 @@ class ToolSearch(Tool[ToolSearchInput, ToolSearchOutput]):
     max_result_chars = None  # Half a schema is of no use; the answer has a limit of its own.
 
     def validate_input(self, args: ToolSearchInput, /) -> str | None:
+        if len(args.query) > LONGEST_QUERY:
+            return f"query may have {LONGEST_QUERY:,} characters, got {len(args.query):,}. Say it in a few words."
         return None if args.query.strip() else "query is empty. Say what you want to do, or select:Name."
 
     async def call(self, args: ToolSearchInput, ctx: Context, /) -> Output[ToolSearchOutput]:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import unicodedata
+from bisect import bisect_left
 from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import accumulate
+from itertools import accumulate, islice
 
 from pegboard import ToolError
 from pegboard_files.splice import Replaced
@@ -66,9 +67,10 @@ class _Lines:
         """Where lines are found, a few at most; the rarest of them says where to look."""
         rarest = min(range(len(wanted)), key=lambda at: len(self.places.get(wanted[at], ())))
         found = list[int]()
-        for place in self.places.get(wanted[rarest], ()):
-            at = place - rarest
-            if at >= start and self.lines[at : at + len(wanted)] == wanted:
+        places = self.places.get(wanted[rarest], [])
+        for number in range(bisect_left(places, start + rarest), len(places)):
+            at = places[number] - rarest
+            if self.lines[at : at + len(wanted)] == wanted:
                 found.append(at)
                 if len(found) > MOST_NAMED:
                     break
@@ -105,7 +107,7 @@ class _Search:
         for header in hunk.headers:
             found = self._level("indentation").find([header], start)
             if not found:
-                found = [at for at in range(start, self._count) if header in lines[at]][:1]
+                found = list(islice((at for at in range(start, self._count) if header in lines[at]), 1))
             if not found:
                 reason = f"There is no line {header!r} after line {start} of {self.name}"
                 raise ToolError(f"{reason} (line {hunk.line} of the patch). Read the file again.", code="no_match")

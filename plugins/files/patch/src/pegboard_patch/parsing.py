@@ -95,7 +95,7 @@ class _Reader:
     """Goes through the lines of a patch; the last one is its end."""
 
     def __init__(self, lines: list[str]) -> None:
-        self.lines, self.at = lines, 1
+        self.lines, self.ends, self.at = lines, _ends(lines), 1
 
     @property
     def line(self) -> str:
@@ -170,10 +170,16 @@ class _Reader:
 
     def _only_blank_lines_follow(self) -> bool:
         """Whether the part ends with blank lines: they belong to no file."""
-        at = self.at
-        while at < len(self.lines) - 1 and not self.lines[at].strip():
-            at += 1
-        return at >= len(self.lines) - 1 or self.lines[at].startswith((ADD, DELETE, UPDATE))
+        return self.at >= len(self.ends) or self.ends[self.at]
+
+
+def _ends(lines: list[str]) -> list[bool]:
+    """For each line but the last of a patch, whether nothing but blank lines comes before the next part or the end."""
+    ends, over = list[bool](), True
+    for line in reversed(lines[:-1]):
+        over = line.startswith((ADD, DELETE, UPDATE)) or (over and not line.strip())
+        ends.append(over)
+    return ends[::-1]
 
 
 def _path(text: str, number: int) -> str:

@@ -99,7 +99,8 @@ class ApplyPatch(Tool[ApplyPatchInput, ApplyPatchOutput]):
             parts = parse(args.input)
         except PatchError as error:
             return f"Apply a patch that cannot be read: {error}"
-        named = [f"{verbs[part.kind]} {part.path}" for part in parts[:5]]
+        moves = [f" and move it to {part.move_to}" if part.move_to else "" for part in parts[:5]]
+        named = [f"{verbs[part.kind]} {part.path}{move}" for part, move in zip(parts, moves, strict=False)]
         more = f" and {counted(len(parts) - 5, 'more file')}" if len(parts) > 5 else ""
         return f"Apply a patch: {', '.join(named)}{more}"
 

@@ -9,7 +9,7 @@ from hashlib import sha256
 
 from pegboard_memory.file_text import FileText, read_file
 from pegboard_memory.markdown import imports_in, paths_of, spellings, split_front_matter, without_comments
-from pegboard_memory.workspace import IN_A_FOLDER, OF_THE_USER, Workspace, rule_files
+from pegboard_memory.workspace import IN_A_FOLDER, OF_THE_USER, RULES, Workspace, rule_files
 
 HOPS = 4
 """How many imports may follow one another."""
@@ -65,8 +65,10 @@ class Collector:
         return self.found
 
     def _add_rules(self, folder: str, base: str, read: list[str], *, own: bool = False) -> None:
+        if not self._is_allowed(os.path.join(folder, RULES), own):
+            return
         for path in rule_files(folder):
-            if self._is_allowed(path, own) and (found := read_file(path, self._limit)):
+            if found := self._read(path, own):
                 front, body = split_front_matter(found.text)
                 try:
                     globs = paths_of(front)
@@ -78,7 +80,7 @@ class Collector:
                 self._take(path, "rule", replace(found, text=body), own)
 
     def _add(self, path: str, origin: str, *, own: bool = False) -> None:
-        if self._is_allowed(path, own) and (found := read_file(path, self._limit)):
+        if found := self._read(path, own):
             self._take(path, origin, found, own)
 
     def _take(self, path: str, origin: str, found: FileText, own: bool, importer: str = "", hops: int = 0) -> None:
@@ -103,12 +105,17 @@ class Collector:
             path = os.path.normpath(os.path.join(os.path.dirname(importer), self._at_home(spelling)))
             if not os.path.isfile(path):
                 continue
-            if self._is_allowed(path, own) and (found := read_file(path, self._limit)):
+            if found := self._read(path, own):
                 self._take(path, "import", found, own, importer, hops)
             return
 
     def _at_home(self, path: str) -> str:
         return os.path.join(self._workspace.home, path[2:]) if path.startswith("~/") and self._workspace.home else path
+
+    def _read(self, path: str, own: bool) -> FileText | None:
+        """A file that may be read; asked again about what was opened, because a link can be swapped in between."""
+        found = read_file(path, self._limit) if self._is_allowed(path, own) else None
+        return found if found and (not found.real or self._is_allowed(found.real, own)) else None
 
     def _is_allowed(self, path: str, own: bool) -> bool:
         """Whether a file may be read: the user's own, a project's inside it, others once the project is trusted."""

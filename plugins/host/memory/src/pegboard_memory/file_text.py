@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+from contextlib import suppress
 from dataclasses import dataclass
 
 WIDEST = 4
@@ -18,6 +19,8 @@ class FileText:
     identity: tuple[int, int]
     """Device and inode: the same for every path that leads to this file."""
     size: int
+    real: str = ""
+    """The path of what was opened, without links; empty where the system does not tell."""
     is_cut: bool = False
     is_damaged: bool = False
     """Whether some bytes were not UTF-8; each is shown as U+FFFD."""
@@ -32,6 +35,7 @@ def read_file(path: str, limit: int) -> FileText | None:
         return None
     try:
         found = os.fstat(descriptor)
+        real = _landing(descriptor)
         raw = _first_bytes(descriptor, limit * WIDEST + 3) if stat.S_ISREG(found.st_mode) else b"\0"
     except OSError:
         return None
@@ -45,7 +49,14 @@ def read_file(path: str, limit: int) -> FileText | None:
         text = text[:limit]
         text = text[: text.rfind("\n") + 1] or text
     is_damaged = "\ufffd" in text and "\ufffd".encode() not in raw
-    return FileText(text.replace("\r\n", "\n"), (found.st_dev, found.st_ino), found.st_size, is_cut, is_damaged)
+    identity = (found.st_dev, found.st_ino)
+    return FileText(text.replace("\r\n", "\n"), identity, found.st_size, real, is_cut, is_damaged)
+
+
+def _landing(descriptor: int) -> str:
+    with suppress(OSError):
+        return os.readlink(f"/proc/self/fd/{descriptor}")
+    return ""
 
 
 def _first_bytes(descriptor: int, most: int) -> bytes:

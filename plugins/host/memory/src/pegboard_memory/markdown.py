@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
-SPAN = re.compile(r"(`+)(?!`).*?(?<!`)\1(?!`)")
+SPAN = re.compile(r"(?<!`)(`+)(?!`).*?(?<!`)\1(?!`)")
 IMPORT = re.compile(r"(?:^|(?<=[\s(]))@((?:[^\s\\]|\\ )+)")
 LIST_ITEM = re.compile(r"\s*(?:[-*+]|\d{1,9}[.)])\s")
 INDENTED = re.compile(r"(?: {4}| {0,3}\t)")
@@ -85,10 +85,14 @@ def paths_of(front: str) -> list[str] | None:
     import yaml  # 10 ms that sessions without such rules need not pay
 
     try:
-        fields = yaml.safe_load(front)
+        # A few lines of aliases stand for more than any memory holds.
+        has_aliases = any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(front, yaml.SafeLoader))
+        fields = None if has_aliases else yaml.safe_load(front)
     except (yaml.YAMLError, RecursionError, ValueError) as error:
         problem = getattr(error, "problem", None) or type(error).__name__
         raise ValueError(f"the front matter is not valid YAML ({problem}); quote globs that begin with *") from None
+    if has_aliases:
+        raise ValueError("the front matter has aliases, which are not supported; quote globs that begin with *")
     given = fields.get("paths") if isinstance(fields, dict) else None
     if given is None:
         return None

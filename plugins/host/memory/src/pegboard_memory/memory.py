@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pegboard import ToolError
+from pegboard import Context, Input, Tool
 from pegboard_memory.collector import Collection, Collector, MemoryFile, within
 from pegboard_memory.memory_line import add_memory
 from pegboard_memory.workspace import Workspace
@@ -30,6 +30,17 @@ ORIGINS = {
     "rule": "a rule",
     "import": "imported by {}",
 }
+
+
+class _Reading(Tool[Input, str]):
+    """Stands for reading a memory file where permission rules are asked. It is never listed, and never called."""
+
+    name = "Read"
+    rule_subject = "path"
+    capability = "read"
+
+    def call(self, args: Input, ctx: Context, /) -> str:
+        raise NotImplementedError
 
 
 class Memory:
@@ -120,16 +131,9 @@ class Memory:
                 self._session.emit("notice", message=reason, data={})
 
     def _filter(self, root: str) -> Callable[[str], bool] | None:
-        """What permission rules withhold from reading is not shown either."""
+        """What permission rules withhold from reading is not shown either, also in a session without tools."""
         session = self._session
-        ctx = session.board.equip(session.ctx)
-        names = [entry.name for entry in session.board.pool.listed(ctx.loaded_tools)]
-        for name in sorted(names, key=lambda name: name != "Read"):
-            try:
-                return ctx.path_filter(session.board.find(name).tool, root)
-            except ToolError:
-                continue
-        return None
+        return session.board.equip(session.ctx).path_filter(_Reading(), root)
 
 
 def _as_words(file: MemoryFile, *, is_change: bool) -> str:

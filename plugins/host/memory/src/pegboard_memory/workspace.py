@@ -20,7 +20,7 @@ IN_A_FOLDER = (
 """The files of one folder with their origin, in the order in which they are shown."""
 OF_THE_USER = (".claude/CLAUDE.md", ".pegboard/AGENTS.md")
 RULES = ".claude/rules"
-MOST_RULES = 500
+MOST_RULES, MOST_FOLDERS = 500, 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,16 +55,28 @@ class Workspace:
 
 
 def _repository(folder: str, at_home: str | None) -> str | None:
-    """The nearest folder at or above this one that is a checkout; never the home directory or above it."""
+    """The nearest folder at or above this one that is a checkout; never the home directory or above it.
+
+    A git folder of another person, as in /tmp, does not count: it would bring their instructions along.
+    """
+    owners = {os.geteuid(), _owner(folder)} - {None}
     stop = {at_home, os.path.realpath(at_home)} if at_home else set[str | None]()
     while folder not in stop:
-        if os.path.lexists(os.path.join(folder, ".git")):
+        if _owner(os.path.join(folder, ".git")) in owners:
             return folder
         above = os.path.dirname(folder)
         if above == folder:
             return None
         folder = above
     return None
+
+
+def _owner(path: str) -> int | None:
+    """Whom a file or folder belongs to; None where there is none."""
+    try:
+        return os.lstat(path).st_uid
+    except OSError:
+        return None
 
 
 def _project(settings: Settings, cwd: str) -> str:
@@ -75,9 +87,9 @@ def _project(settings: Settings, cwd: str) -> str:
 def rule_files(folder: str) -> Iterator[str]:
     """The rules of a folder, sorted by their path; linked folders are not entered."""
     found: list[str] = []
-    for here, folders, names in os.walk(os.path.join(folder, RULES)):
+    for count, (here, folders, names) in enumerate(os.walk(os.path.join(folder, RULES))):
         folders.sort()
         found += [os.path.join(here, name) for name in names if name.endswith(".md")]
-        if len(found) >= MOST_RULES:
+        if len(found) >= MOST_RULES or count >= MOST_FOLDERS:
             break
     yield from sorted(found)[:MOST_RULES]

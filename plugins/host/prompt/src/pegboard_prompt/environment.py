@@ -58,7 +58,7 @@ class Environment:
         found = find_repository(ctx.cwd)
         if not found:
             return "this is not a git repository"
-        changed = await has_changes(*found)
+        changed = await has_changes(found[0])
         state = {True: ", with uncommitted changes", False: ", no uncommitted changes", None: ""}[changed]
         return f"branch {branch or 'unknown'}{state}"
 

@@ -20,7 +20,12 @@ log = logging.getLogger("pegboard")
 
 def as_reminder(words: str) -> str:
     """The words between the tags of a reminder. Tags inside, as in a file that is quoted, lose their meaning."""
-    return f"<{TAG}>\n{_TAG.sub('&lt;', words.strip())}\n</{TAG}>"
+    return f"<{TAG}>\n{without_tags(words.strip())}\n</{TAG}>"
+
+
+def without_tags(words: str) -> str:
+    """Words of others for a message of ours: tags of reminders in them lose their meaning."""
+    return _TAG.sub("&lt;", words)
 
 
 def collect_reminders(session: Session, moment: str) -> list[str]:

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 PATH = "/v1/messages"
 ADDRESS = "ANTHROPIC_BASE_URL"
+PUBLIC_HEADERS = ("anthropic-version", "anthropic-beta")
+"""What may go on to another server, where the first redirects to it."""
 
 
 class Transport(Protocol):

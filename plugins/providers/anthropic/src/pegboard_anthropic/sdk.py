@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from pegboard import ProviderError
 from pegboard_anthropic.credentials import check_secret, missing
-from pegboard_anthropic.events import PATH, parsed_events
+from pegboard_anthropic.events import PATH, PUBLIC_HEADERS, parsed_events
 from pegboard_anthropic.failures import known_errors
 from pegboard_anthropic.services import FIRST_PARTY, SERVICES, Service
 from pegboard_http import json_bytes
@@ -106,6 +106,7 @@ def make_client(name: str, *, base_url: str | None, api_key: str | None, timeout
     import anthropic
     import httpx2
 
+    from pegboard_http.redirects import keep_headers_home
     from pegboard_http.transport import LIMITS
 
     proxies()  # Says what is wrong with one; the SDK would raise whatever its libraries raise.
@@ -119,7 +120,9 @@ def make_client(name: str, *, base_url: str | None, api_key: str | None, timeout
             timeout=patience,
             max_retries=0,  # No retries here: the session retries, because it knows which calls have already run.
             open_telemetry=False,  # What a host traces is its own choice, not that of a library below it.
-            http_client=anthropic.DefaultAsyncHttpxClient(timeout=patience, limits=LIMITS),
+            http_client=anthropic.DefaultAsyncHttpxClient(
+                timeout=patience, limits=LIMITS, event_hooks={"request": [keep_headers_home(PUBLIC_HEADERS)]}
+            ),
         )
     except (anthropic.AnthropicError, ValueError) as error:
         raise ProviderError(

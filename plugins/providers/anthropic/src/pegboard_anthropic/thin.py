@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from pegboard_anthropic.credentials import Credentials
-from pegboard_anthropic.events import ADDRESS, PATH, parsed_events
+from pegboard_anthropic.events import ADDRESS, PATH, PUBLIC_HEADERS, parsed_events
 from pegboard_anthropic.failures import refusal
 from pegboard_anthropic.services import FIRST_PARTY, SERVICES
 from pegboard_http import connection_failure, http_errors, join_url, json_bytes, open_client, refusal_body
@@ -47,7 +47,7 @@ class ThinTransport:
             self._headers["authorization"] = f"Bearer {credentials.secret}"
         self._headers["anthropic-version"] = VERSION
         self._headers |= {name.lower(): value for name, value in credentials.headers.items()}
-        self._client = open_client(timeout)
+        self._client = open_client(timeout, PUBLIC_HEADERS)
 
     async def events(self, body: Mapping[str, Any], headers: Mapping[str, str]) -> AsyncGenerator[dict[str, Any], None]:
         """The events of one answer as they come. A refusal is a `ProviderError`; a lost connection is not yet one."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import anyio
 
 from pegboard import ProviderError
-from pegboard_http.failures import http_errors
+from pegboard_http.failures import http_errors, without_password
 from pegboard_http.sse import EventDecoder
 
 if TYPE_CHECKING:
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 DRAIN_SECONDS = 0.5
 """How long to wait for the end of an answer that is complete, so that its connection can be used again."""
+LARGEST_REFUSAL = 1_000_000
+"""How many bytes of a refusal are read: a server may send them without end."""
 
 
 async def read_events(response: httpx2.Response, label: str, setting: str) -> AsyncGenerator[tuple[str, bytes], None]:
@@ -30,7 +32,7 @@ async def read_events(response: httpx2.Response, label: str, setting: str) -> As
         kind = response.headers.get("content-type", "")
         if kind and not kind.startswith("text/event-stream"):
             raise ProviderError(
-                f"{response.url} answered with {kind} instead of a stream of events. "
+                f"{without_password(str(response.url))} answered with {kind} instead of a stream of events. "
                 f"It may not be {label}; check {setting}."
             )
         async for chunk in chunks:
@@ -42,12 +44,17 @@ async def read_events(response: httpx2.Response, label: str, setting: str) -> As
 
 
 async def refusal_body(response: httpx2.Response) -> Any:
-    """What a server says instead of an answer: JSON if it is, else text. The response is closed."""
+    """What a server says instead of an answer: JSON if it is, else the beginning of a text. The response is closed."""
+    chunks, raw = response.aiter_bytes(), b""
     try:
-        await response.aread()
+        async for chunk in chunks:
+            raw += chunk
+            if len(raw) > LARGEST_REFUSAL:
+                break
     finally:
+        await abandon(chunks)
         await response.aclose()
-    text = response.text.strip()
+    text = raw[:LARGEST_REFUSAL].decode("utf-8", "replace").strip()
     try:
         return json.loads(text)
     except (ValueError, RecursionError):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
@@ -15,14 +16,17 @@ if TYPE_CHECKING:
 CONNECT_SECONDS = 10.0
 
 
-def open_client(timeout: float) -> httpx2.AsyncClient:
+def open_client(timeout: float, public_headers: Collection[str] = ()) -> httpx2.AsyncClient:
     """A client that waits `timeout` seconds for the next byte and follows redirects.
+
+    Headers that may be secret stay with the first server; `public_headers` may go on to another.
 
     Proxies come from `HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY` and `NO_PROXY`, certificates from the system or from
     `SSL_CERT_FILE` and `SSL_CERT_DIR`.
     """
     import httpx2
 
+    from pegboard_http.redirects import keep_headers_home
     from pegboard_http.transport import Transport
 
     mounts = {where: Transport(httpx2.Proxy(proxy)) if proxy else None for where, proxy in proxies().items()}
@@ -31,6 +35,7 @@ def open_client(timeout: float) -> httpx2.AsyncClient:
         follow_redirects=True,
         transport=Transport(),  # With one given, the library leaves proxies to us: its own have no socket options.
         mounts=mounts,
+        event_hooks={"request": [keep_headers_home(public_headers)]},
     )
 
 

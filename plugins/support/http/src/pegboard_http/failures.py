@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Mapping
 
@@ -21,6 +22,12 @@ def connection_failure(error: Exception, label: str, address: str) -> ProviderEr
     """Why no answer came from the service that `label` names, as in the middle of a sentence."""
     import httpx2
 
+    address = without_password(address)
+    if isinstance(error, httpx2.LocalProtocolError):  # Its words quote the header, and a header may be a key.
+        words = (
+            f"The request to {label} cannot be sent: a header has line breaks, special characters or spaces around it."
+        )
+        return ProviderError(words, kind="invalid_request")
     if isinstance(error, httpx2.TimeoutException):
         words = f"{label[0].upper()}{label[1:]} at {address} timed out: it sent nothing for too long."
         return ProviderError(words, kind="connection", retryable=True)
@@ -29,6 +36,11 @@ def connection_failure(error: Exception, label: str, address: str) -> ProviderEr
         return ProviderError(words, kind="invalid_request")
     words = f"The connection to {label} at {address} failed: {sentence(error)}"
     return ProviderError(words, kind="connection", retryable=True)
+
+
+def without_password(address: str) -> str:
+    """An address as people may see it: `https://***@host` for one that contains a name and password."""
+    return re.sub(r"(?<=://)[^/?#]*@", "***@", address)
 
 
 def wait_asked(headers: Mapping[str, str]) -> float | None:
