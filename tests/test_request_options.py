@@ -173,7 +173,7 @@ BAD = {
     "no tokens": (("--max-tokens", "0"), {}, "maxTokens must be a whole number of 1 or more, got 0"),
     "a speed": (("--speed", "ludicrous"), {}, "speed must be one of standard, fast"),
     "a tier": (("--service-tier", "gold"), {}, "serviceTier must be one of auto, standard_only"),
-    "a beta with a comma": (("--beta", "a,b"), {}, "betas must be names without spaces and commas"),
+    "a beta with a comma": (("--beta", "a,b"), {}, "betas must be names without spaces or commas"),
     "a blank stop": (("--stop-sequence", " "), {}, "stopSequences must be up to 20 texts, none of them blank"),
     "a header without a value": (("--header", "X"), {}, "--header must be NAME=VALUE, got 'X'"),
     "a header with a line break": (
@@ -182,7 +182,7 @@ BAD = {
         "must have one line of ASCII text for X",
     ),
     "a header that says who asks": (("--header", "Authorization=x"), {}, "may not contain Authorization"),
-    "a name that is none": (("--header", "X Y=1"), {}, 'a name that is not one of a header: "X Y"'),
+    "a name that is none": (("--header", "X Y=1"), {}, 'a name that is not a header name: "X Y"'),
     "metadata that is a number": (
         (),
         {"requestMetadata": {"user_id": 1}},

@@ -32,9 +32,9 @@ def test_a_declaration_is_kept_with_its_owner_and_a_guard_with_its_policy_plugin
 DOC = 'doc = "It counts."\n'
 REFUSED = {
     "no toml": ("[settings", "is not valid TOML"),
-    "a table that is not known": ("[setings]\n", "has no table 'setings'"),
+    "a table that is not known": ("[setings]\n", "there is no table 'setings'"),
     "a name without quotes": (f'[settings.acme.limit]\nkind = "count"\n{DOC}', "put the name of a setting in quotes"),
-    "a field that is not known": (f'[settings."acme.a"]\nkind = "count"\ntype = "int"\n{DOC}', "has no field 'type'"),
+    "a field that is not known": (f'[settings."acme.a"]\nkind = "count"\ntype = "int"\n{DOC}', "no field 'type'"),
     "a field of ours": (f'[settings."acme.a"]\nkind = "count"\ncompatible = true\n{DOC}', "no field 'compatible'"),
     "a kind that is not known": (f'[settings."acme.a"]\nkind = "int"\n{DOC}', "needs a kind: one of bool, string,"),
     "no kind": (f'[settings."acme.a"]\n{DOC}', "needs a kind"),

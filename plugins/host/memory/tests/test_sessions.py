@@ -177,11 +177,11 @@ def test_a_memory_that_is_no_line_or_has_no_place_is_refused(repo, tmp_path):
     place = Workspace.of(Settings(cwd=str(repo), root=str(repo)), repo, {})
     with pytest.raises(PegboardError, match="A memory must be a line of 1 to 2000 characters, got"):
         pegboard_memory.add_memory(" \n ", place)
-    with pytest.raises(PegboardError, match="There is no place 'global' for memories"):
+    with pytest.raises(PegboardError, match="'global' is not a place for memories"):
         pegboard_memory.add_memory("x", place, "global")
     with pytest.raises(PegboardError, match="There is no home directory"):
         pegboard_memory.add_memory("x", place, "user")
     (tmp_path / "elsewhere.md").write_text("")
     (repo / "CLAUDE.local.md").symlink_to(tmp_path / "elsewhere.md")
-    with pytest.raises(PegboardError, match="a link to a file outside of the project"):
+    with pytest.raises(PegboardError, match="a link to a file outside the project"):
         pegboard_memory.add_memory("x", replace(place, trusted=True), "local")

@@ -81,7 +81,7 @@ def matching(pool: Pool, query: str) -> list[Entry] | None:
     if found is None:
         return None
     if len(found[1]) > LONGEST_REGEX:
-        raise ToolError(f"query: a regular expression may have {LONGEST_REGEX} characters, got {len(found[1])}.")
+        raise ToolError(f"query: a regular expression may have up to {LONGEST_REGEX} characters, got {len(found[1])}.")
     try:
         pattern = re.compile(found[1].encode(), re.IGNORECASE)
     except re.error as error:

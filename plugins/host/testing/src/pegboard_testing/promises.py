@@ -181,7 +181,7 @@ async def _facts(subject: ToolUnderTest) -> None:
         for given, args in subject.accepted:
             first, second = [await _ask(subject, given, args, place) for _ in range(2)]
             if first != second:
-                raise BrokenPromiseError(f"facts returns something else for {given!r} the second time.")
+                raise BrokenPromiseError(f"facts returns something different for {given!r} the second time.")
             if isinstance(first, str):
                 refusal = refusal or first
                 continue
