@@ -208,9 +208,9 @@ def test_a_bad_value_is_refused_before_anything_is_sent(ask, words, settings, sa
 
 UNSUPPORTED = {
     "adaptive thinking": ("claude-haiku-4-5", ("--thinking", "adaptive"), "thinking as much as it finds useful"),
-    "a budget": ("claude-opus-4-7", ("--thinking", "4000"), "thinking with a budget of tokens"),
+    "a budget": ("claude-opus-4-7", ("--thinking", "4000"), "thinking with a token budget"),
     "no thinking": ("claude-sonnet-5-5", ("--thinking", "off"), "answering without thinking"),
-    "effort": ("claude-haiku-4-5", ("--effort", "low"), "a level of effort"),
+    "effort": ("claude-haiku-4-5", ("--effort", "low"), "an effort level"),
     "the highest effort": ("claude-opus-4-5", ("--effort", "max"), "the effort max"),
 }
 
@@ -232,7 +232,7 @@ def test_from_a_file_it_is_left_out_with_a_notice(ask):
     code, _, err, [request] = ask(settings={"effort": "low", "thinking": "adaptive"}, model="claude-haiku-4-5")
     assert code == 0
     assert not {"output_config", "thinking"} & set(request.body)
-    assert "The model claude-haiku-4-5 does not support a level of effort, so it is not asked for." in err
+    assert "The model claude-haiku-4-5 does not support an effort level, so it is not asked for." in err
 
 
 def test_a_structured_answer_is_checked_and_asked_for_once_more(ask, work):

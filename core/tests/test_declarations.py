@@ -188,8 +188,8 @@ def test_a_setting_of_ours_that_is_not_installed_names_its_distribution(tmp_path
     path.write_text('{"webfetch": {"cacheSeconds": 3}, "sandbox": {"mechanism": "auto"}}')
     settings = load(tmp_path / "work", {"HOME": str(tmp_path)}, managed=str(tmp_path / "none"), keys=Keys())
     assert [str(notice).partition(": ")[2] for notice in settings.notices] == [
-        "There is no setting 'webfetch'. It may be one of pegboard-webfetch, which is not installed.",
-        "There is no setting 'sandbox.mechanism'. It may be one of pegboard-sandbox, which is not installed.",
+        "There is no setting 'webfetch'. It may belong to pegboard-webfetch, which is not installed.",
+        "There is no setting 'sandbox.mechanism'. It may belong to pegboard-sandbox, which is not installed.",
     ]
 
 

@@ -73,7 +73,7 @@ async def test_changes_are_noticed_on_the_next_prompt(repo):
         f"Instructions in {repo}/AGENTS.md (the project's):\n\nNew.",
         f"{repo}/CLAUDE.md (the project's) has changed. It now says:\n\nTwo.",
     ]
-    assert reminders(session.messages[4]) == [f"These files of instructions no longer apply: {repo}/AGENTS.md"]
+    assert reminders(session.messages[4]) == [f"These instruction files no longer apply: {repo}/AGENTS.md"]
     assert reminders(session.messages[6]) == []
 
 
@@ -129,7 +129,7 @@ async def test_no_room_means_that_files_are_only_named(repo):
         await session.run("Go")
     told = reminders(session.messages[0])
     assert "b" * 300 in told[1]
-    assert told[2] == f"There was no room for these files of instructions. Read them if needed: {repo}/AGENTS.md"
+    assert told[2] == f"There was no room for these instruction files. Read them if needed: {repo}/AGENTS.md"
 
 
 @pytest.mark.parametrize("wanted", [True, False])

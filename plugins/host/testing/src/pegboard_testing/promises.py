@@ -53,10 +53,7 @@ def _why_refused(subject: ToolUnderTest) -> str:
     try:
         _take(subject, subject.inputs[0])
     except BrokenPromiseError as error:
-        return (
-            f"None of {len(subject.inputs)} inputs generated from the schema is accepted. "
-            f"The error of the first: {error}"
-        )
+        return f"None of {len(subject.inputs)} inputs generated from the schema is accepted. The first error: {error}"
     return f"validate_input refuses all {len(subject.inputs)} inputs generated from the schema."
 
 

@@ -55,7 +55,7 @@ def rename(folder: int, target: Path, to: Path) -> os.stat_result:
         raise ToolError(f"{to} already exists, so {target} was not moved there.", code="stale") from None
     except OSError as error:
         if error.errno == errno.EXDEV:
-            reason = f"{to} is on another file system than {target}, so it cannot be moved there."
+            reason = f"{to} is on a different file system from {target}, so it cannot be moved there."
             raise ToolError(f"{reason} Add the new file and delete the old one.", code="unsupported") from None
         raise failure(target, error) from None
 
