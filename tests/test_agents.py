@@ -8,7 +8,7 @@ from pegboard.permission import Modes
 from pegboard.settings import Settings
 from pegboard_agent.limits import narrower_mode
 from pegboard_anthropic import AnthropicProvider
-from pegboard_cli.showing import lines_of
+from pegboard_cli.question_text import lines_of
 from pegboard_rules.modes import ALL
 from pegboard_session import ReplayProvider, Session
 

@@ -14,7 +14,7 @@ import time
 import pytest
 
 from pegboard import Ask, Call, Question
-from pegboard_cli.showing import lines_of, revealed
+from pegboard_cli.question_text import lines_of, revealed
 
 MORE = "-- Enter for more, q to stop reading --"
 

@@ -42,7 +42,7 @@ def run(words: list[str]) -> int:
     arguments = parse_arguments(given.arguments, parser)
 
     from pegboard import Board, Call
-    from pegboard_cli.asking import Answer
+    from pegboard_cli.ask_user import Answer
     from pegboard_cli.signals import run_stoppable
     from pegboard_cli.stdout_capture import PRINTED, StdoutCapture
 

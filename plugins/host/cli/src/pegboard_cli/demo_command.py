@@ -68,7 +68,7 @@ def the_board(given: object, view: View, capture: StdoutCapture) -> Board:
     """A board with this folder's settings only: edits and commands are approved, one kind of command is denied."""
     from pegboard import Board, Settings
     from pegboard.settings import load
-    from pegboard_cli.asking import Answer
+    from pegboard_cli.ask_user import Answer
 
     cwd = given.cwd  # type: ignore[attr-defined]
     cli = {"permissions": {"deny": ["Bash(curl *)"]}, "only": ["files", "shell"]}

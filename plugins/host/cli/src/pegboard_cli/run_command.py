@@ -46,7 +46,7 @@ def run(words: list[str]) -> int:
         return USAGE
 
     from pegboard import Board
-    from pegboard_cli.asking import Answer
+    from pegboard_cli.ask_user import Answer
     from pegboard_cli.signals import run_stoppable
     from pegboard_cli.stdout_capture import StdoutCapture
     from pegboard_cli.views import view_for

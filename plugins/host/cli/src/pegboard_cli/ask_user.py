@@ -9,8 +9,8 @@ from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 from pegboard import Allow, Decision, Deny, Question, SettingsError, hookimpl
+from pegboard_cli.question_text import lines_of, page, revealed
 from pegboard_cli.remedies import what_to_do
-from pegboard_cli.showing import lines_of, page, revealed
 from pegboard_cli.typed import TerminalInput, Typed
 
 if TYPE_CHECKING:
