@@ -127,7 +127,7 @@ async def test_a_child_cannot_call_what_it_was_not_given(tmp_path, watching):
         [
             f"Bash {allowed}",
             f"Later {allowed} Fetching it first does not change that.",
-            f"Task is another name of Agent. Agent {allowed}",
+            f"Task is another name for Agent. Agent {allowed}",
             f"Agent {allowed}",
         ]
     )
@@ -261,7 +261,7 @@ async def test_no_more_agents_than_the_limit(tmp_path, watching):
         script += [of(name, use("Meet", name="x")), of(name, text(name))]
     _, session = await play(board, *script)
     results = results_of(session)
-    assert sum("The limit of running agents (2) is reached" in result for result in results) == 1
+    assert sum("The limit on running agents (2) has been reached" in result for result in results) == 1
     assert any("Wait until one of them finishes" in result for result in results)
 
 

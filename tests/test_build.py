@@ -295,7 +295,7 @@ REFUSED = {
     ),
     "a word that names nothing": (
         ["--families", "files", "--without", "Wrte"],
-        "--without Wrte: no family, plugin, distribution or tool.",
+        "--without Wrte: there is no such family, plugin, distribution or tool.",
     ),
     "everything left out": (["--families", "search", "--without", "search"], "There is nothing to build"),
 }

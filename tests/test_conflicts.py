@@ -88,8 +88,8 @@ def test_an_alias_that_is_somebodys_name_is_taken_away_and_reported(environment:
     done = environment.pegboard("tools", "--json")
 
     assert [row["aliases"] for row in json.loads(done.stdout) if row["name"] == "Hello"] == [["Hi"]]
-    assert "The alias 'Read' of Hello is taken and not used." in done.stderr
-    assert "The alias 'Task' of Hello is taken and not used." in done.stderr
+    assert "The alias 'Read' of Hello is taken, so it is not used." in done.stderr
+    assert "The alias 'Task' of Hello is taken, so it is not used." in done.stderr
     assert environment.call("Hi", who="you") == "Greet somebody. you"
 
 

@@ -36,13 +36,13 @@ WRONG = {
     "facts": (wrong_tools.CrashingFacts, "facts fails for"),
     "answers": (wrong_tools.Crashes, "failed because of a bug"),
     "output": (wrong_tools.WrongOutput(), "The tool returned dict where WrongOutput promises Pair."),
-    "size": (wrong_tools.Endless, "gives 1000000 characters. That is more than 200000"),
+    "size": (wrong_tools.Endless, "returns 1000000 characters. That is more than 200000"),
     "input-kept": (wrong_tools.ChangesInput, "The call changes its own arguments"),
     "read-only": (wrong_tools.SecretlyWrites, "is declared read-only, but it changed left-behind.txt."),
     "declared-writes": (wrong_tools.WritesElsewhere, "changed other.txt, which is not among the writes"),
     "event-loop": (wrong_tools.BlocksTheLoop, "blocks the event loop for"),
     "cancellation": (wrong_tools.IgnoresCancellation, "after it was cancelled."),
-    "timeout": (wrong_tools.CleansUpForever, "under a limit of 0.3 s."),
+    "timeout": (wrong_tools.CleansUpForever, "despite a limit of 0.3 s."),
     "concurrency": (wrong_tools.SharesState, "next to other calls"),
 }
 
@@ -75,7 +75,11 @@ def test_one_fault_is_reported_as_one_broken_promise(promise: str) -> None:
 VARIANTS = {
     "facts that act": (wrong_tools.ActsTooEarly, "facts", "facts changed seen.txt."),
     "facts for no input": (wrong_tools.SaysNothing, "facts", "facts refuses every input. The first error: I would"),
-    "a state that stays": (wrong_tools.RemembersTheCrowd, "concurrency", "gives 'at most 2 at once' next to other calls"),
+    "a state that stays": (
+        wrong_tools.RemembersTheCrowd,
+        "concurrency",
+        "gives 'at most 2 at once' next to other calls",
+    ),
     "files mixed up": (wrong_tools.MixesFiles, "concurrency", ".txt different from calls one after another."),
 }
 

@@ -173,7 +173,7 @@ BAD = {
     "no tokens": (("--max-tokens", "0"), {}, "maxTokens must be a whole number of 1 or more, got 0"),
     "a speed": (("--speed", "ludicrous"), {}, "speed must be one of standard, fast"),
     "a tier": (("--service-tier", "gold"), {}, "serviceTier must be one of auto, standard_only"),
-    "a beta with a comma": (("--beta", "a,b"), {}, "betas must be names without spaces and commas"),
+    "a beta with a comma": (("--beta", "a,b"), {}, "betas must be names without spaces or commas"),
     "a blank stop": (("--stop-sequence", " "), {}, "stopSequences must be up to 20 texts, none of them blank"),
     "a header without a value": (("--header", "X"), {}, "--header must be NAME=VALUE, got 'X'"),
     "a header with a line break": (
@@ -182,7 +182,7 @@ BAD = {
         "must have one line of ASCII text for X",
     ),
     "a header that says who asks": (("--header", "Authorization=x"), {}, "may not contain Authorization"),
-    "a name that is none": (("--header", "X Y=1"), {}, 'a name that is not one of a header: "X Y"'),
+    "a name that is none": (("--header", "X Y=1"), {}, 'a name that is not a header name: "X Y"'),
     "metadata that is a number": (
         (),
         {"requestMetadata": {"user_id": 1}},
@@ -208,9 +208,9 @@ def test_a_bad_value_is_refused_before_anything_is_sent(ask, words, settings, sa
 
 UNSUPPORTED = {
     "adaptive thinking": ("claude-haiku-4-5", ("--thinking", "adaptive"), "thinking as much as it finds useful"),
-    "a budget": ("claude-opus-4-7", ("--thinking", "4000"), "thinking with a budget of tokens"),
+    "a budget": ("claude-opus-4-7", ("--thinking", "4000"), "thinking with a token budget"),
     "no thinking": ("claude-sonnet-5-5", ("--thinking", "off"), "answering without thinking"),
-    "effort": ("claude-haiku-4-5", ("--effort", "low"), "a level of effort"),
+    "effort": ("claude-haiku-4-5", ("--effort", "low"), "an effort level"),
     "the highest effort": ("claude-opus-4-5", ("--effort", "max"), "the effort max"),
 }
 
@@ -232,7 +232,7 @@ def test_from_a_file_it_is_left_out_with_a_notice(ask):
     code, _, err, [request] = ask(settings={"effort": "low", "thinking": "adaptive"}, model="claude-haiku-4-5")
     assert code == 0
     assert not {"output_config", "thinking"} & set(request.body)
-    assert "The model claude-haiku-4-5 does not support a level of effort, so it is not asked for." in err
+    assert "The model claude-haiku-4-5 does not support an effort level, so it is not asked for." in err
 
 
 def test_a_file_that_the_command_line_names_is_a_file_too(ask):

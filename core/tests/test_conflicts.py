@@ -86,9 +86,9 @@ def test_an_alias_goes_to_the_built_in_first_and_to_one_stranger_only() -> None:
     assert owner(pool, "Both") == "acme-one"
     assert owner(pool, "One") == "acme-one"
     assert sorted(str(notice) for notice in pool.notices) == [
-        "acme-one: The alias 'View' of One is taken and not used.",
-        "acme-two: The alias 'Both' of Two is taken and not used.",
-        "acme-two: The alias 'One' of Two is taken and not used.",
+        "acme-one: The alias 'View' of One is taken, so it is not used.",
+        "acme-two: The alias 'Both' of Two is taken, so it is not used.",
+        "acme-two: The alias 'One' of Two is taken, so it is not used.",
     ]
 
 

@@ -106,7 +106,7 @@ def test_every_code_has_a_remedy_and_an_unknown_code_is_refused():
         ("@tool()\ndef T(args: I) -> str: ...", "T must take two parameters"),
         ("@tool()\ndef T(args, ctx: Context) -> str: ...", "annotate 'args' with a subclass of pegboard.Input"),
         ("@tool()\ndef T(args: int, ctx: Context) -> str: ...", "annotate 'args' with a subclass of pegboard.Input"),
-        ("@tool()\ndef T(args: I, ctx: Context): ...", "annotate what it returns"),
+        ("@tool()\ndef T(args: I, ctx: Context): ...", "annotate its return type"),
     ],
 )
 def test_a_wrong_definition_is_explained_at_once(source, words):

@@ -32,9 +32,9 @@ def test_a_declaration_is_kept_with_its_owner_and_a_guard_with_its_policy_plugin
 DOC = 'doc = "It counts."\n'
 REFUSED = {
     "no toml": ("[settings", "is not valid TOML"),
-    "a table that is not known": ("[setings]\n", "has no table 'setings'"),
+    "a table that is not known": ("[setings]\n", "there is no table 'setings'"),
     "a name without quotes": (f'[settings.acme.limit]\nkind = "count"\n{DOC}', "put the name of a setting in quotes"),
-    "a field that is not known": (f'[settings."acme.a"]\nkind = "count"\ntype = "int"\n{DOC}', "has no field 'type'"),
+    "a field that is not known": (f'[settings."acme.a"]\nkind = "count"\ntype = "int"\n{DOC}', "no field 'type'"),
     "a field of ours": (f'[settings."acme.a"]\nkind = "count"\ncompatible = true\n{DOC}', "no field 'compatible'"),
     "a kind that is not known": (f'[settings."acme.a"]\nkind = "int"\n{DOC}', "needs a kind: one of bool, string,"),
     "no kind": (f'[settings."acme.a"]\n{DOC}', "needs a kind"),
@@ -191,8 +191,8 @@ def test_a_setting_of_ours_that_is_not_installed_names_its_distribution(tmp_path
     path.write_text('{"webfetch": {"cacheSeconds": 3}, "sandbox": {"mechanism": "auto"}}')
     settings = load(tmp_path / "work", {"HOME": str(tmp_path)}, managed=str(tmp_path / "none"), keys=Keys())
     assert [str(notice).partition(": ")[2] for notice in settings.notices] == [
-        "There is no setting 'webfetch'. It may be one of pegboard-webfetch, which is not installed.",
-        "There is no setting 'sandbox.mechanism'. It may be one of pegboard-sandbox, which is not installed.",
+        "There is no setting 'webfetch'. It may belong to pegboard-webfetch, which is not installed.",
+        "There is no setting 'sandbox.mechanism'. It may belong to pegboard-sandbox, which is not installed.",
     ]
 
 

@@ -90,7 +90,7 @@ def test_a_schema_that_no_provider_would_take_is_refused_with_the_reason(name: s
 
 
 def test_options_and_callbacks_are_checked() -> None:
-    with pytest.raises(DefinitionError, match="a tool has no option 'colour'"):
+    with pytest.raises(DefinitionError, match="there is no tool option 'colour'"):
         external(colour="red")
     with pytest.raises(DefinitionError, match="the callback must be callable, got 3"):
         external(callback=3)

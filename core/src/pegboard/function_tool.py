@@ -59,7 +59,7 @@ def _annotations(act: Callable[..., Any]) -> tuple[Any, Any]:
     if not (isinstance(given, type) and issubclass(given, Input)):
         raise TypeError(f"{act.__name__}: annotate {parameters[0]!r} with a subclass of pegboard.Input, got {given!r}.")
     if "return" not in hints:
-        raise TypeError(f"{act.__name__}: annotate what it returns; the annotation is the tool's output type.")
+        raise TypeError(f"{act.__name__}: annotate its return type; it is the tool's output type.")
     returns = hints["return"]
     if typing.get_origin(returns) is Output:
         returns = typing.get_args(returns)[0]

@@ -67,7 +67,7 @@ def read_declaration(
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise _fault(f"{path} is not valid TOML: {error}.") from None
     if unknown := sorted(found.keys() - {"settings", "not_used"}):
-        raise _fault(f"{path} has no table {unknown[0]!r}. The only table is settings.")
+        raise _fault(f"{path}: there is no table {unknown[0]!r}. The only table is settings.")
     settings, dist = found.get("settings", {}), normalise(dist)
     if not isinstance(settings, dict):
         raise _fault(f"{path}: settings must be a table.")
@@ -112,7 +112,7 @@ def _setting(name: str, fields: Any, dist: str, path: str) -> SettingRecord:
 def _check_fields(fields: dict[str, Any], known: dict[str, type], where: str) -> None:
     for field, value in fields.items():
         if field not in known:
-            raise _fault(f"{where} has no field {field!r}. The fields are {', '.join(known)}.")
+            raise _fault(f"{where}: there is no field {field!r}. The fields are {', '.join(known)}.")
         if not isinstance(value, known[field]):
             raise _fault(f"{where}: {field} must be {known[field].__name__}, got {shown(value)}.")
     for field in ("choices", "fields"):
@@ -121,7 +121,7 @@ def _check_fields(fields: dict[str, Any], known: dict[str, type], where: str) ->
     if fields.get("kind") not in (*KINDS, *CHECKS):
         raise _fault(f"{where} needs a kind: one of {', '.join((*KINDS, *CHECKS))}.")
     if not fields.get("doc", "").strip():
-        raise _fault(f"{where} needs a doc: a sentence for people.")
+        raise _fault(f"{where} needs a doc: a sentence that describes it.")
 
 
 def _check_name(name: str, variable: str, dist: str, where: str) -> None:

@@ -117,7 +117,7 @@ def read_hooks(path: str, value: str, dist: str, taken: Mapping[str, HookRecord]
         reason = f"{path} has no class {class_name!r} at its top level. Name it in the entry point: module:Class."
         raise _fault(reason)
     if found[-1].bases:
-        raise _fault(f"{path}: {class_name} has a base class. Hooks are read from the class itself; remove it.")
+        raise _fault(f"{path}: {class_name} has a base class. Hooks are read from the class itself; remove the base.")
     methods = [node for node in found[-1].body if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))]
     hooks = {node.name: _hook(node, f"{path}:{node.lineno}", dist) for node in methods if node.name[0] != "_"}
     for name in hooks:
@@ -142,7 +142,7 @@ def _check_owner(name: str, path: str, dist: str, taken: Mapping[str, HookRecord
     owner = taken[name]["owner"] if name in taken else CORE_HOOKS[name]["owner"] if name in CORE_HOOKS else reserved
     if owner:
         raise _fault(
-            f"{path}: the hook {name} belongs to {owner}. Choose another name, such as one that starts with yours."
+            f"{path}: the hook {name} belongs to {owner}. Choose another name, such as one with a prefix of your own."
         )
 
 

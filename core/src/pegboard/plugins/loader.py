@@ -153,7 +153,7 @@ def _collect_tools(plugin: Any, found: PluginRecord) -> tuple[Tool[Any, Any], ..
         try:
             tool.family = found["family"]
         except Exception as error:  # a property of a stranger's class
-            reason = f"family of {tool.name} cannot be set: {error}. Leave it out; the entry point's name says it."
+            reason = f"family of {tool.name} cannot be set: {error}. Leave it out; the entry point's name sets it."
             raise PluginError(reason, kind="bad-member", traceback=traceback.format_exc()) from None
     names = [tool.name for tool in offered]
     if twin := next((name for name in names if names.count(name) > 1), None):

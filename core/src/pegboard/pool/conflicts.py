@@ -71,7 +71,7 @@ def _drop_aliases(kept: list[Entry]) -> list[Notice]:
         for alias in entry.record["aliases"]:
             reserved = alias in RESERVED and entry.partition != "built-in"
             if alias in names or alias in taken or reserved:
-                notices.append(Notice(entry.dist, f"The alias {alias!r} of {entry.name} is taken and not used."))
+                notices.append(Notice(entry.dist, f"The alias {alias!r} of {entry.name} is taken, so it is not used."))
             else:
                 taken[alias] = entry
                 mine.append(alias)

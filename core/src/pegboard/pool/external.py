@@ -51,7 +51,7 @@ class ExternalTool(Tool[Input, Any]):
         self.is_async = inspect.iscoroutinefunction(callback)
         for option, value in options.items():
             if not hasattr(type(self), option):
-                raise DefinitionError(f"{name}: a tool has no option {option!r}.")
+                raise DefinitionError(f"{name}: there is no tool option {option!r}.")
             setattr(self, option, value)
 
     @cached_property

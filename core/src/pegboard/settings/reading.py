@@ -242,7 +242,7 @@ class _Reader:
         owner = NAMESPACES.get(name.partition(".")[0])
         hint = did_you_mean(name, {*self.keys, *self.groups})
         if owner and owner not in self.owners:
-            hint = f" It may be one of {owner}, which is not installed."
+            hint = f" It may belong to {owner}, which is not installed."
         self.notices.append(Notice(made.source_of(name), f"There is no setting {name!r}.{hint}"))
 
     def is_shared(self, group: str) -> bool:

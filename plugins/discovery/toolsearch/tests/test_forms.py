@@ -88,7 +88,7 @@ def test_a_regular_expression_looks_at_names_first_then_definitions(pool: Pool) 
     ("query", "message"),
     [
         ("/(/", "query: '(' is not a regular expression: missing ), unterminated subpattern at position 0."),
-        (f"/{'a' * 201}/", "query: a regular expression may have 200 characters, got 201."),
+        (f"/{'a' * 201}/", "query: a regular expression may have up to 200 characters, got 201."),
     ],
 )
 def test_a_bad_regular_expression_is_explained(query: str, message: str, pool: Pool) -> None:

@@ -74,7 +74,7 @@ async def test_tools_that_the_model_sees_are_not_sent_again(tmp_path) -> None:
     result = await called(
         tmp_path, "select:ToolSearch,mcp__db__run_query", deferral={"mode": "always", "pinned": ["*"]}
     )
-    assert result.text == "You can call ToolSearch and mcp__db__run_query already."
+    assert result.text == "You can already call ToolSearch and mcp__db__run_query."
 
 
 @pytest.mark.parametrize(

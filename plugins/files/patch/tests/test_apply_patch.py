@@ -82,7 +82,7 @@ def test_a_change_in_several_places_is_refused_with_their_lines(patch, file):
     result = patch("*** Update File: a.py", "@@", "-        return 1", "+        return 2")
     assert result.text == (
         f"The change at line 3 of the patch fits {path} in 2 places, at lines 6, 9. "
-        "Add lines around it, or an @@ line that it comes after."
+        "Add the lines around it, or an @@ line that precedes it."
     )
     assert path.read_text() == APP
 
@@ -198,13 +198,13 @@ def test_every_change_can_be_taken_back(patch, read, file, ctx):
 @pytest.mark.parametrize(
     ("lines", "words"),
     [
-        (["*** Add File: a.py", "+x"], "exists already. Update it instead of adding it."),
+        (["*** Add File: a.py", "+x"], "already exists. Update it instead of adding it."),
         (["*** Update File: no.py", "@@", "-x"], "There is no file"),
         (["*** Delete File: no.py"], "There is no file"),
         (["*** Delete File: sub"], "is a directory"),
         (["*** Update File: a.py", "@@ nowhere", "-import os"], "There is no line 'nowhere' after line 0 of"),
         (["*** Update File: a.py", "@@", "-import sys"], "does not fit"),
-        (["*** Update File: a.py", "*** Move to: b.txt", "@@", "-import os"], "b.txt exists already, so"),
+        (["*** Update File: a.py", "*** Move to: b.txt", "@@", "-import os"], "b.txt already exists, so"),
         (["*** Update File: a.py", "@@", "-import os", "*** Delete File: a.py"], "a.py is in the patch twice."),
         (["*** Delete File: ./a.py", "*** Add File: a.py", "+x"], "a.py (also as ./a.py) is in the patch twice."),
         (["*** Update File: n.ipynb", "@@", "-{"], "is a notebook"),
@@ -271,7 +271,7 @@ def test_files_before_a_failure_are_put_back(patch, read, file, ctx, monkeypatch
         ("*** Begin Patch\n*** Add File: a\nx\n*** End Patch", "line 3 of the patch must begin with +, got 'x'"),
         ("*** Begin Patch\n*** Delete File: a\n-x\n*** End Patch", "line 3: nothing may follow the deletion of a"),
         ("*** Begin Patch\n*** Update File: a\n*** End Patch", "line 2: the update of a has no changes"),
-        ("*** Begin Patch\n*** Update File: a\n@@\n x\n*** End Patch", "this change adds and removes nothing"),
+        ("*** Begin Patch\n*** Update File: a\n@@\n x\n*** End Patch", "this change neither adds nor removes anything"),
         ("*** Begin Patch\n*** Update File: a\n@@\n?x\n*** End Patch", "must begin with a space, - or +, got '?x'"),
         (
             "*** Begin Patch\n*** Update File: a\n@@\n-x\n*** End of File\n-y\n*** End Patch",

@@ -159,7 +159,7 @@ def test_a_no_can_carry_a_message_to_the_model(world):
     code, output = terminal.end()
     assert code == 3
     said = json.loads(output)["content"][0]["text"]
-    assert said.startswith("Write was denied. The user denied it and says: use b.txt instead")
+    assert said.startswith("Write was denied. The user denied it and said: use b.txt instead")
 
 
 def test_always_writes_the_rule_that_was_shown_and_it_covers_only_this(world):

@@ -58,7 +58,9 @@ def plain(text):
 def test_a_running_command_shows_the_last_lines_of_its_output(seen):
     text = plain(seen(("Bash", {"command": "for i in 1 2 3; do echo line $i; sleep 0.6; done"})))
     assert re.search(r"[⠀-⣿] Run: for i in 1 2 3.*s\s*\n    line 1\n", text)
-    assert re.search(r"line 3\nBye\.\nSession [0-9a-f]{32}\. Go on with: pegboard run --resume [0-9a-f]{12}\s*$", text)
+    assert re.search(
+        r"line 3\nBye\.\nSession [0-9a-f]{32}\. Continue with: pegboard run --resume [0-9a-f]{12}\s*$", text
+    )
     assert "✓ Run: for i in 1 2 3; do echo line $i; sleep 0.6; done" in text
 
 

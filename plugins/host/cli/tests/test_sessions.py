@@ -82,7 +82,9 @@ def test_a_fork_leaves_the_session_as_it_was(world):
 def test_the_id_is_printed_at_the_end_and_leads_back(world):
     _, out, err = world.run("run", "Here")
     assert out == "Answer.\n"
-    [(whole, beginning)] = re.findall(r"^Session ([0-9a-f]{32})\. Go on with: pegboard run --resume (\w+)$", err, re.M)
+    [(whole, beginning)] = re.findall(
+        r"^Session ([0-9a-f]{32})\. Continue with: pegboard run --resume (\w+)$", err, re.M
+    )
     assert whole.startswith(beginning)
     code, _, err = world.run("run", "--resume", beginning, "Go", folder="b")
     assert (code, "> Here" in err) == (0, True)

@@ -73,7 +73,7 @@ async def test_changes_are_noticed_on_the_next_prompt(repo):
         f"Instructions in {repo}/AGENTS.md (the project's):\n\nNew.",
         f"{repo}/CLAUDE.md (the project's) has changed. It now says:\n\nTwo.",
     ]
-    assert reminders(session.messages[4]) == [f"These files of instructions no longer apply: {repo}/AGENTS.md"]
+    assert reminders(session.messages[4]) == [f"These instruction files no longer apply: {repo}/AGENTS.md"]
     assert reminders(session.messages[6]) == []
 
 
@@ -129,7 +129,7 @@ async def test_no_room_means_that_files_are_only_named(repo):
         await session.run("Go")
     told = reminders(session.messages[0])
     assert "b" * 300 in told[1]
-    assert told[2] == f"There was no room for these files of instructions. Read them if needed: {repo}/AGENTS.md"
+    assert told[2] == f"There was no room for these instruction files. Read them if needed: {repo}/AGENTS.md"
 
 
 @pytest.mark.parametrize("wanted", [True, False])
@@ -177,11 +177,11 @@ def test_a_memory_that_is_no_line_or_has_no_place_is_refused(repo, tmp_path):
     place = Workspace.of(Settings(cwd=str(repo), root=str(repo)), repo, {})
     with pytest.raises(PegboardError, match="A memory must be a line of 1 to 2000 characters, got"):
         pegboard_memory.add_memory(" \n ", place)
-    with pytest.raises(PegboardError, match="There is no place 'global' for memories"):
+    with pytest.raises(PegboardError, match="'global' is not a place for memories"):
         pegboard_memory.add_memory("x", place, "global")
     with pytest.raises(PegboardError, match="There is no home directory"):
         pegboard_memory.add_memory("x", place, "user")
     (tmp_path / "elsewhere.md").write_text("")
     (repo / "CLAUDE.local.md").symlink_to(tmp_path / "elsewhere.md")
-    with pytest.raises(PegboardError, match="a link to a file outside of the project"):
+    with pytest.raises(PegboardError, match="a link to a file outside the project"):
         pegboard_memory.add_memory("x", replace(place, trusted=True), "local")

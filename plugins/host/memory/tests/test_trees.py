@@ -98,7 +98,7 @@ TREES = {
     "an import from outside needs trust": Tree(
         {"repo/CLAUDE.md": "@../secret.md @~/notes.md", "secret.md": "s", "home/notes.md": "n"},
         ["CLAUDE.md"],
-        skipped={"../secret.md": "it lies outside of", "../home/notes.md": "it lies outside of"},
+        skipped={"../secret.md": "it is outside ", "../home/notes.md": "it is outside "},
     ),
     "an import from outside in a trusted project": Tree(
         {"repo/CLAUDE.md": "@../secret.md @~/notes.md", "secret.md": "s", "home/notes.md": "n"},
@@ -112,12 +112,12 @@ TREES = {
     "a link out of the tree": Tree(
         {"repo/CLAUDE.md": "-> ../secret.md", "secret.md": "s", "repo/AGENTS.md": "ok"},
         ["AGENTS.md"],
-        skipped={"CLAUDE.md": "it lies outside of"},
+        skipped={"CLAUDE.md": "it is outside "},
     ),
     "a linked folder out of the tree": Tree(
         {"repo/CLAUDE.md": "@docs/a.md", "repo/docs": "-> ../elsewhere", "elsewhere/a.md": "a"},
         ["CLAUDE.md"],
-        skipped={"docs/a.md": "it lies outside of"},
+        skipped={"docs/a.md": "it is outside "},
     ),
     "rules with and without paths": Tree(
         {
@@ -166,7 +166,7 @@ TREES = {
             "repo/CLAUDE.local.md": "-> /dev/zero",
         },
         [],
-        skipped={"CLAUDE.local.md": "it lies outside of"},
+        skipped={"CLAUDE.local.md": "it is outside "},
     ),
     "comments for people": Tree(
         {

@@ -150,7 +150,7 @@ async def test_while_a_prompt_is_answered_it_waits_for_the_next_request(tmp_path
     async with Session(board, provider, model="any") as session:
         await session.run("First")
         outcome = await session.run("Second")
-    assert said[0].why == "The conversation is going to be compacted before the next request."
+    assert said[0].why == "The conversation will be compacted before the next request."
     assert outcome.text == "Done."
     assert [block["tool_use_id"] for block in results(provider.requests[-1].messages)] == ["a"], "call and result stay"
     assert "SUMMARY" in texts(provider.requests[-1].messages[0])[0]
@@ -245,7 +245,7 @@ async def test_hooks_add_to_what_is_kept(tmp_path):
 
 async def test_a_hook_can_prevent_it(tmp_path):
     done, session, provider = await three_and_compact(made_board(tmp_path, Hooked(Compacting(block="Not today."))))
-    assert done.why == "A hook does not want the conversation to be compacted: Not today."
+    assert done.why == "A hook kept the conversation from being compacted: Not today."
     assert (len(session.messages), len(provider.requests)) == (6, 3)
 
 

@@ -193,7 +193,7 @@ async def test_an_answer_that_ends_without_message_stop_is_a_lost_connection() -
         seen, error = await seen_before_failing(server.url)
     assert seen[-1] == Usage(output_tokens=20)
     assert facts(error) == ("connection", True)
-    assert str(error) == "The answer of the Anthropic API ended before it was complete."
+    assert str(error) == "The answer from the Anthropic API ended before it was complete."
 
 
 async def test_a_connection_that_is_dropped_without_an_answer_may_be_tried_again() -> None:

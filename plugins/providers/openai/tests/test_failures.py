@@ -124,7 +124,7 @@ async def test_chunks_that_make_no_sense_can_be_asked_for_again(chunk: Any) -> N
 async def test_a_call_that_goes_on_after_another_has_begun_is_refused() -> None:
     pieces = [tool_call(0, "{", id="a", name="A"), tool_call(1, "{}", id="b", name="B"), tool_call(0, "}")]
     with ChatServer([[*pieces, delta("tool_calls"), END]]) as server:
-        assert "goes on after another has begun" in str(await failure(server))
+        assert "continues after another has begun" in str(await failure(server))
 
 
 async def test_a_call_without_a_name_is_refused() -> None:

@@ -297,7 +297,7 @@ def test_what_has_changed_or_is_taken_is_neither_removed_nor_moved(files, path, 
         "remove": lambda d: files.remove(path, expected_digest=d),
         "move": lambda d: files.move(path, to, expected_digest=d),
     }
-    with pytest.raises(ToolError, match="There is no file"):
+    with pytest.raises(ToolError, match="no longer exists"):
         do[act](digest(b"x"))
     path.write_text("other")
     with pytest.raises(ToolError, match="has changed since it was read"):
@@ -307,7 +307,7 @@ def test_what_has_changed_or_is_taken_is_neither_removed_nor_moved(files, path, 
     with pytest.raises(ToolError, match="is a symbolic link"):
         files.remove(link, expected_digest=digest(b"other"))
     to.write_text("mine")
-    with pytest.raises(ToolError, match="exists already"):
+    with pytest.raises(ToolError, match="already exists"):
         files.move(path, to, expected_digest=digest(b"other"))
     assert (path.read_text(), to.read_text()) == ("other", "mine")
 

@@ -96,7 +96,7 @@ async def test_a_named_host_may_use_another_port_but_never_that_of_another_servi
     plain.pages["/"] = b"mine"
     settings_file("WebFetch(domain:127.0.0.1)")
     assert "mine" in (await fetch(f"http://127.0.0.1:{plain.port}/")).text
-    assert "It is never fetched" in (await fetch("http://127.0.0.1:22/")).text
+    assert "and is never used" in (await fetch("http://127.0.0.1:22/")).text
 
 
 @pytest.mark.parametrize(

@@ -118,7 +118,7 @@ class AgentRun:
             outcome = replace(again, ms=outcome.ms + again.ms, turns=outcome.turns + again.turns)
             result, fault = typed.parse(outcome.text, schema)
         if fault:
-            reason = f"The answer of the agent {self._child.id} does not match output_schema: {fault}"
+            reason = f"The answer from the agent {self._child.id} does not match output_schema: {fault}"
             raise ToolError(f"{reason}\nIts answer was: {outcome.text[:2000]}", code="invalid_input")
         return outcome, result
 

@@ -27,7 +27,7 @@ GRACE = 5.0
 
 REPORT = """\
 You are a sub-agent. No one is watching and no one can answer questions: do the task, then write your report.
-Your last message is handed back to the agent that started you, and nothing else of this conversation is."""
+Your last message is handed back to the agent that started you, and nothing else from this conversation is."""
 
 
 class SubAgent:

@@ -182,7 +182,7 @@ class SubAgents:
     def _require_room(self) -> None:
         most = self._session.board.settings.get("agents.maxConcurrent", MAX_CONCURRENT)
         if len(self._tree.busy) >= most:
-            reason = f"The limit of running agents ({most}) is reached: {self._tree.running()}."
+            reason = f"The limit on running agents ({most}) has been reached: {self._tree.running()}."
             raise ToolError(f"{reason} Wait until one of them finishes before you try again.", code="unsupported")
 
     def _require_new_name(self, name: str) -> None:

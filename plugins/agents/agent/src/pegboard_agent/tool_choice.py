@@ -83,7 +83,7 @@ def refusal(pool: Pool, asked: Pool, name: str) -> str | None:
         return None
     reason = next((gone.reason for gone in asked.absent if gone.name == entry.name and gone.layer == LAYER), "")
     if name != entry.name:
-        reason = f"{name} is another name of {entry.name}. {reason}"
+        reason = f"{name} is another name for {entry.name}. {reason}"
     if entry.deferred:
         reason = f"{reason} Fetching it first does not change that."
     return reason

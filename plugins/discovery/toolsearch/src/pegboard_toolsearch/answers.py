@@ -45,7 +45,7 @@ def worded(value: ToolSearchOutput) -> list[str]:
 def _remarks(value: ToolSearchOutput) -> list[str]:
     said = list(value.remarks)
     if value.already_listed:
-        said.append(f"You can call {listed(value.already_listed)} already.")
+        said.append(f"You can already call {listed(value.already_listed)}.")
     if value.too_long:
         said.append(f"Left out because of their length: {', '.join(value.too_long)}. Fetch them with select:.")
     return said

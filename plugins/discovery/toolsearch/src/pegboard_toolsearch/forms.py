@@ -84,7 +84,7 @@ def matching(pool: Pool, query: str) -> list[Entry] | None:
     if found is None:
         return None
     if len(found[1]) > LONGEST_REGEX:
-        raise ToolError(f"query: a regular expression may have {LONGEST_REGEX} characters, got {len(found[1])}.")
+        raise ToolError(f"query: a regular expression may have up to {LONGEST_REGEX} characters, got {len(found[1])}.")
     # 20 ms that only this form needs. Unlike `re`, it can be told when to stop, and lets other threads run.
     regex: Any = import_module("regex")
     try:

@@ -58,7 +58,7 @@ class Meanings:
         if made is None:
             return None
         if len(made) != len(texts) or len({len(vector) for vector in made}) != 1:
-            raise ValueError(f"embed_texts must return a vector of one length for each of {len(texts)} texts")
+            raise ValueError(f"embed_texts must return {len(texts)} vectors of the same length, one for each text")
         if len(self._vectors) + len(new) > MOST_VECTORS:
             self._vectors.clear()
             return await self._vectors_of(query, entries, finder, hooks)

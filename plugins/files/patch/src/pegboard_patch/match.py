@@ -99,7 +99,7 @@ class _Search:
             many = f"more than {MOST_NAMED}" if len(found) > MOST_NAMED else str(len(found))
             numbers = ", ".join(str(at + 1) for at in found[:MOST_NAMED])
             reason = f"{where} fits {self.name} in {many} places, at lines {numbers}."
-            raise ToolError(f"{reason} Add lines around it, or an @@ line that it comes after.", code="ambiguous")
+            raise ToolError(f"{reason} Add the lines around it, or an @@ line that precedes it.", code="ambiguous")
         return found[0], level
 
     def _after_headers(self, hunk: Hunk) -> int:

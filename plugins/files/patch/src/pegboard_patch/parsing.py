@@ -165,7 +165,7 @@ class _Reader:
             made.lines.append((self.line[:1] or " ", self.line[1:]))
             self.at += 1
         if not any(mark != " " for mark, _ in made.lines):
-            raise PatchError(f"line {made.line}: this change adds and removes nothing.")
+            raise PatchError(f"line {made.line}: this change neither adds nor removes anything.")
         return made
 
     def _only_blank_lines_follow(self) -> bool:

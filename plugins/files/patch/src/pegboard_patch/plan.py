@@ -77,7 +77,7 @@ def _refuse_twice(parts: tuple[FilePatch, ...], ctx: Context) -> None:
             real = os.path.realpath(ctx.resolve(Path(name)))
             if real in seen:
                 other = f" (also as {seen[real]})" if seen[real] != name else ""
-                raise ToolError(f"{name}{other} is in the patch twice. Put all changes of a file into one part.")
+                raise ToolError(f"{name}{other} is in the patch twice. Put all changes to a file into one part.")
             seen[real] = name
 
 
@@ -96,7 +96,7 @@ def _step(part: FilePatch, ctx: Context, levels: tuple[str, ...]) -> Step:
 
 def _add(part: FilePatch, path: Path, data: bytes | None) -> Step:
     if data is not None:
-        raise ToolError(f"{path} exists already. Update it instead of adding it.")
+        raise ToolError(f"{path} already exists. Update it instead of adding it.")
     before = new_text_file(path)
     return Step("add", path, before, before.styled(part.content), notes=_warnings(part, ""))
 
@@ -145,7 +145,7 @@ def _update(
         return Step("update", path, before, text, known, notes=notes)
     target = ctx.resolve(Path(part.move_to))
     if os.path.lexists(target):
-        raise ToolError(f"{target} exists already, so {path} cannot be moved there.")
+        raise ToolError(f"{target} already exists, so {path} cannot be moved there.")
     return Step("move", path, before, text, known, target, notes)
 
 

@@ -147,7 +147,9 @@ def _leave_out(
                 p for p in wanted if word not in (p["family"], p["entry"]) and canonical(p["dist"]) != canonical(word)
             ]
         else:
-            raise UsageError(f"--without {word}: no family, plugin, distribution or tool.{did_you_mean(word, names)}")
+            raise UsageError(
+                f"--without {word}: there is no such family, plugin, distribution or tool.{did_you_mean(word, names)}"
+            )
     return wanted, disabled
 
 

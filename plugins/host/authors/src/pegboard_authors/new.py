@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 EXAMPLES = """\
 examples:
   pegboard new                                       asks for everything
-  pegboard new "Word Count" --author Acme            the tool of the tutorial, finished
+  pegboard new "Word Count" --author Acme            the finished tool from the tutorial
   pegboard new Stamp --author Acme --mutating --async --output-model --family notes
-  pegboard new "Keep Changelog" --kind policy        says which calls may run
+  pegboard new "Keep Changelog" --kind policy        decides which calls may run
   pegboard new "Our Model" --kind provider           asks a model
   pegboard new Report --kind command                 adds the command: pegboard report
 """
@@ -71,7 +71,7 @@ def _parser() -> argparse.ArgumentParser:
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("name", nargs="?", help=f'its name, as "{EXAMPLE}" or {EXAMPLE.replace(" ", "")}')
+    parser.add_argument("name", nargs="?", help=f'its name, such as "{EXAMPLE}" or {EXAMPLE.replace(" ", "")}')
     parser.add_argument("--kind", choices=KINDS, default="tool", help="what the package contains (default: tool)")
     parser.add_argument("--author", help="who you are; the distribution's name starts with it (default: Acme)")
     parser.add_argument("--family", help="the family a tool belongs to (default: text)")

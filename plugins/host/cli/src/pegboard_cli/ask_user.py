@@ -60,7 +60,7 @@ class Answer:
             sys.stderr.write("Message to the model: ")
             sys.stderr.flush()
             words = typed.readline().strip()
-            return Deny(f"The user denied it and says: {words}" if words else "The user denied it.", layer="ask")
+            return Deny(f"The user denied it and said: {words}" if words else "The user denied it.", layer="ask")
         return Deny("The user denied it.", layer="ask")
 
     def _keep(self, question: Question) -> Decision:

@@ -21,7 +21,7 @@ HERE = Path(__file__).parent / "demo"
 
 EXAMPLES = """\
   pegboard demo
-  pegboard demo --output-format stream-json     the same as events
+  pegboard demo --output-format stream-json     the same, as events
 """
 
 INTRODUCTION = """\

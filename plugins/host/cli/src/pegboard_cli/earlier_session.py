@@ -27,7 +27,7 @@ LONGEST = 400
 def add(parser: argparse.ArgumentParser) -> None:
     """The options."""
     parser.add_argument(
-        "--resume", nargs="?", const="", metavar="ID", help="continue a session (default: as --continue)"
+        "--resume", nargs="?", const="", metavar="ID", help="continue a session (default: like --continue)"
     )
     parser.add_argument("--continue", action="store_true", dest="go_on", help="continue this folder's last session")
     parser.add_argument("--fork", action="store_true", help="with --resume or --continue: leave that session as it is")

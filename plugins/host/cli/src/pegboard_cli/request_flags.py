@@ -29,17 +29,19 @@ def add(parser: argparse.ArgumentParser) -> None:
     told.add_argument("--system-prompt", metavar="TEXT", help="replace the built-in instructions: text or @file")
     told.add_argument("--append-system-prompt", metavar="TEXT", help="more instructions: text or @file")
     asked = parser.add_argument_group("how the model is asked")
-    asked.add_argument("--thinking", metavar="T", help="adaptive, off, or a number of tokens to think with")
+    asked.add_argument("--thinking", metavar="T", help="adaptive, off, or the number of tokens to think with")
     asked.add_argument("--effort", metavar="E", help="low, medium, high, xhigh or max")
     asked.add_argument("--max-tokens", type=int, metavar="N", help="the maximum length of an answer")
     asked.add_argument("--json-schema", metavar="FILE", help="the final answer must be JSON that follows this schema")
     asked.add_argument("--stop-sequence", action="append", metavar="TEXT", help="stop writing at this text")
     asked.add_argument("--speed", metavar="S", help="standard or fast")
     asked.add_argument("--service-tier", metavar="T", help="auto or standard_only")
-    asked.add_argument("--beta", action="append", metavar="NAME", help="a feature that the service offers on trial")
-    asked.add_argument("--context-management", metavar="JSON", help="what the service does about length: JSON or @file")
-    asked.add_argument("--header", action="append", metavar="NAME=VALUE", help="a further HTTP header")
-    asked.add_argument("--metadata", action="append", metavar="NAME=VALUE", help="what the service may know")
+    asked.add_argument("--beta", action="append", metavar="NAME", help="a beta feature of the service")
+    asked.add_argument(
+        "--context-management", metavar="JSON", help="how the service shortens a long context: JSON or @file"
+    )
+    asked.add_argument("--header", action="append", metavar="NAME=VALUE", help="an additional HTTP header")
+    asked.add_argument("--metadata", action="append", metavar="NAME=VALUE", help="metadata for the service")
 
 
 def layer(parser: argparse.ArgumentParser, given: argparse.Namespace) -> dict[str, Any]:

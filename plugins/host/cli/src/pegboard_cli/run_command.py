@@ -25,7 +25,7 @@ EXAMPLES = """\
   pegboard run                                  a conversation, on a terminal
   echo "Count the files" | pegboard run --output-format json
   pegboard run --replay script.jsonl "Go"       play a script, no key needed
-  pegboard run --continue "And now the tests"   go on with the last session of this folder
+  pegboard run --continue "And now the tests"   continue this folder's last session
   pegboard run --effort high --json-schema answer.json "Which files are unused?"
   pegboard run --provider openai --model M "Hi" ask an OpenAI-compatible server
   pegboard run --agent Explore "Where is X?"    as an agent, with its tools only

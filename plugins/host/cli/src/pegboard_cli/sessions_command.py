@@ -23,7 +23,7 @@ EXAMPLES = """\
   pegboard sessions show ID --agent A
   pegboard sessions delete ID
   pegboard run --resume ID "Go on"
-  pegboard run --continue            go on with the last one of this folder
+  pegboard run --continue            continue this folder's last session
 """
 
 AS_AGENT = "as_agent"

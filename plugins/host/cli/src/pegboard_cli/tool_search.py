@@ -11,7 +11,7 @@ from pegboard_cli.main import OK, USAGE
 
 SERVICE = "tool_index"
 LIMIT = 10
-MISSING = "Searching needs pegboard-toolsearch, which is not installed or switched off. Install it and try again."
+MISSING = "Searching needs pegboard-toolsearch, which is missing or switched off. Install it or switch it on."
 
 
 def search(settings: Settings, query: str, *, explain: bool, as_json: bool) -> int:

@@ -160,7 +160,7 @@ class View:
         """Say how to go on with a session that was saved."""
         if session.transcript and not session.transcript.is_empty and not self.failed:
             self._end_line()
-            sys.stderr.write(f"Session {session.id}. Go on with: pegboard run --resume {session.id[:12]}\n")
+            sys.stderr.write(f"Session {session.id}. Continue with: pegboard run --resume {session.id[:12]}\n")
 
     def show_prompt(self) -> None:
         """Say that it is the person's turn."""

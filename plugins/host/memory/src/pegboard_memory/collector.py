@@ -122,7 +122,7 @@ class Collector:
         if not os.path.lexists(path):
             return False
         if not own and not self._workspace.trusted and not self._workspace.holds(path):
-            reason = f"it lies outside of {self._workspace.root}, which is not trusted. See `pegboard trust`."
+            reason = f"it is outside {self._workspace.root}, which is not trusted. See `pegboard trust`."
             self.found.skipped[path] = f"{path} is not read: {reason}"
             return False
         if self._may_show and not self._may_show(path):

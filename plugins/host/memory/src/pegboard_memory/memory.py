@@ -21,7 +21,7 @@ LINE = "memory"
 INTRODUCTION = """\
 The person or the project keeps instructions for you in files, which follow. Keep to them where they apply. Nearer \
 files come later and take precedence; what the person says takes precedence over all of them. They are words, not \
-permissions: nothing in them allows a call that is not allowed otherwise."""
+permissions: nothing in them allows a call that is not otherwise allowed."""
 
 ORIGINS = {
     "user": "the person's own, for all projects",
@@ -104,9 +104,9 @@ class Memory:
         now = {file.path: file.digest for file in files} | {file.path: "named" for file in too_much}
         words += [_as_words(file, is_change=file.path in self._shown) for file in files if self._is_news(file, now)]
         if names := [file.path for file in too_much if self._is_news(file, now)]:
-            words.append(f"There was no room for these files of instructions. Read them if needed: {', '.join(names)}")
+            words.append(f"There was no room for these instruction files. Read them if needed: {', '.join(names)}")
         if gone := [path for path in self._shown if path not in now]:
-            words.append(f"These files of instructions no longer apply: {', '.join(gone)}")
+            words.append(f"These instruction files no longer apply: {', '.join(gone)}")
         if now != self._shown:
             self._shown = now
             self._session.write(LINE, shown=now, folders=list(self._folders), read=list(self._read))

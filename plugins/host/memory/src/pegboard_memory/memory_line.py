@@ -42,9 +42,9 @@ def _target(workspace: Workspace, scope: str) -> Path:
         there = (name for name in FOR_A_PROJECT if os.path.exists(os.path.join(workspace.root, name)))
         path = Path(workspace.root, next(there, FOR_A_PROJECT[0]))
     else:
-        raise PegboardError(f"There is no place {scope!r} for memories. Use one of {', '.join(SCOPES)}.")
+        raise PegboardError(f"{scope!r} is not a place for memories. Use one of {', '.join(SCOPES)}.")
     if os.path.lexists(path) and not workspace.holds(str(path)):
-        raise PegboardError(f"{path} is a link to a file outside of the project. Write to that file by hand.")
+        raise PegboardError(f"{path} is a link to a file outside the project. Edit that file by hand.")
     return path
 
 

@@ -136,7 +136,7 @@ class Compaction:
         """Summarise now, or before the next request while a prompt is being answered."""
         if self._session.is_running:
             self._wanted = what_to_keep
-            return Compacted(False, "The conversation is going to be compacted before the next request.")
+            return Compacted(False, "The conversation will be compacted before the next request.")
         self._session.interruption.reset()
         async with self._lock:  # A prompt that comes meanwhile waits with its request.
             return await self._summarise("manual", what_to_keep)
@@ -179,7 +179,7 @@ class Compaction:
             return Compacted(False, "There is nothing to compact yet.", before, before)
         block, wishes, notes = await session.hooks.before_compact(session.ctx, trigger, focus)
         if block:
-            return self._give_up(f"A hook does not want the conversation to be compacted: {block}", before)
+            return self._give_up(f"A hook kept the conversation from being compacted: {block}", before)
         summary, reason = "", ""
         with session.interruption.cancels():
             try:

@@ -18,7 +18,7 @@ MOST_TOKENS = 4_000
 CHARACTERS_A_TOKEN = 3
 """A careful guess for names: they are cut into more tokens than prose."""
 OPENING = "Some tools are deferred: they exist, but their definitions are not loaded."
-NONE = f"{OPENING[:-1]}. There are none any more."
+NONE = f"{OPENING[:-1]}. There are none left."
 
 
 def deferred_reminder(session: Session) -> list[str]:

@@ -50,18 +50,18 @@ def as_block(given: Any) -> Block:
         raise ValueError("a block must be an object with a type")
     for key, kind in SHAPES.get(given["type"], {}).items():
         if not isinstance(given.get(key), kind):
-            raise ValueError(f"{key} of a {given['type']} block must be {kind.__name__}")
+            raise ValueError(f"{key} in a {given['type']} block must be {kind.__name__}")
     if given["type"] == "tool_result":
         _require_content(given.get("content", []))
         if not all(isinstance(name, str) for name in _as_list(given.get("fetched", []))):
-            raise ValueError("fetched of a tool_result block must be names of tools")
+            raise ValueError("fetched in a tool_result block must be a list of tool names")
     block: Block = as_json(given)
     return block
 
 
 def _as_list(given: Any) -> list[Any]:
     if not isinstance(given, list):
-        raise ValueError("content and fetched of a tool_result block must be lists")
+        raise ValueError("content and fetched in a tool_result block must be lists")
     return given
 
 
@@ -71,7 +71,7 @@ def _require_content(content: Any) -> None:
         if not isinstance(block, Mapping) or not isinstance(block.get("type"), str):
             raise ValueError("a block must be an object with a type")
         if block["type"] == "text" and not isinstance(block.get("text"), str):
-            raise ValueError("text of a text block must be str")
+            raise ValueError("text in a text block must be str")
 
 
 def as_message(given: JSON) -> dict[str, Any]:

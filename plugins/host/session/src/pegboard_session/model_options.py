@@ -147,14 +147,14 @@ def _check(given: dict[str, Any], sources: Mapping[str, tuple[str, str]], most: 
         raise wrong("thinking", 'is "budget", but thinkingBudget is not set. Set it to a number of tokens.')
     for name, value in given.get("headers", {}).items():
         if not (name and name.isascii() and name.isprintable() and not set(name) & set(' :"(),/;<=>?@[\\]{}')):
-            raise wrong("headers", f"has a name that is not one of a header: {shown(name)}.")
+            raise wrong("headers", f"has a name that is not a header name: {shown(name)}.")
         if name.lower() in OWN_HEADERS:
             raise wrong("headers", f"may not contain {name}: the provider sets it.")
         if not (value.isascii() and value.isprintable()):
             raise wrong("headers", f"must have one line of ASCII text for {name}.")
     for beta in given.get("betas", ()):
         if not beta or not beta.isascii() or not beta.isprintable() or set(beta) & set(" ,"):
-            raise wrong("betas", f"must be names without spaces and commas, got {shown(beta)}.")
+            raise wrong("betas", f"must be names without spaces or commas, got {shown(beta)}.")
     stops = given.get("stop_sequences", ())
     if len(stops) > MOST_STOPS or not all(stop.strip() for stop in stops):
         raise wrong("stop_sequences", f"must be up to {MOST_STOPS} texts, none of them blank, got {shown(stops)}.")

@@ -10,14 +10,14 @@ from pegboard import Profile
 from pegboard_session.prices import Price
 
 FEATURES = {
-    "tools": "calls of tools",
+    "tools": "tool calls",
     "images": "pictures",
     "documents": "PDF documents",
     "adaptive_thinking": "thinking as much as it finds useful",
-    "thinking_budget": "thinking with a budget of tokens",
+    "thinking_budget": "thinking with a token budget",
     "thinking_off": "answering without thinking",
     "thinking_between_tools": "thinking only between calls",
-    "effort": "a level of effort",
+    "effort": "an effort level",
     "effort_xhigh": "the effort xhigh",
     "effort_max": "the effort max",
     "structured_output": "answers that follow a JSON schema",

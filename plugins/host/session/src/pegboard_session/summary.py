@@ -108,7 +108,7 @@ def state_of(session: Session, tail: Sequence[JSON]) -> str:
     if loaded := sorted(session.ctx.loaded_tools):
         parts.append(f"Tools that you have fetched and can still call: {', '.join(loaded)}.")
     if session.transcript:
-        parts.append(f"The whole conversation is in {session.transcript.path}, one JSON object a line.")
+        parts.append(f"The whole conversation is in {session.transcript.path}, one JSON object per line.")
     return without_tags("\n\n".join(part for part in parts if part))
 
 

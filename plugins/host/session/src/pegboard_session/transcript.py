@@ -190,4 +190,4 @@ def _require_change(entry: dict[str, Any]) -> None:
         raise ValueError("a change needs a folder and a known mode")
     names = entry.get("loaded_tools", [])
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-        raise ValueError("loaded_tools must be names of tools")
+        raise ValueError("loaded_tools must be a list of tool names")

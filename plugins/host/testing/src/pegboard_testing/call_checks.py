@@ -57,7 +57,7 @@ def size(subject: ToolUnderTest) -> None:
         length = text_size(ran.result.content)
         if length > most:
             whose = "its limit" if limit is not None else "the limit of a turn; set max_result_chars, or cut the result"
-            raise BrokenPromiseError(f"{ran.given!r} gives {length} characters. That is more than {most}, {whose}.")
+            raise BrokenPromiseError(f"{ran.given!r} returns {length} characters. That is more than {most}, {whose}.")
 
 
 def input_kept(subject: ToolUnderTest) -> None:
@@ -82,7 +82,7 @@ def writes(subject: ToolUnderTest) -> None:
             continue
         for name in changed(ran.before, ran.after):
             if not _declared(ran, ran.folder / name):
-                raise BrokenPromiseError(f"{ran.given!r} changed {name}, which is not among the writes of its facts.")
+                raise BrokenPromiseError(f"{ran.given!r} changed {name}, which is not among the writes in its facts.")
 
 
 def _declared(ran: WatchedCall, path: Path) -> bool:
@@ -122,7 +122,7 @@ def timeout(subject: ToolUnderTest) -> None:
     for ran in _slowest(subject):
         took = _timed(_hurry, subject.case, ran.example)
         if took > SHORT + IN_TIME:
-            raise BrokenPromiseError(f"{ran.given!r} takes {_seconds(took)} under a limit of {SHORT} s. {ADVICE}")
+            raise BrokenPromiseError(f"{ran.given!r} takes {_seconds(took)} despite a limit of {SHORT} s. {ADVICE}")
 
 
 ADVICE = f"Do not catch the cancellation, and clean up within {IN_TIME:g} s."

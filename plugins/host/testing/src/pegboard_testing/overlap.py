@@ -38,7 +38,7 @@ async def _compare(case: Case, alone: list[WatchedCall]) -> None:
             _compare_words(ran, place.words(result), after_others)
         if differs := changed(tree, snapshot(place.folder)):
             raise BrokenPromiseError(
-                f"Calls at the same time leave {', '.join(differs)} different from calls one after another."
+                f"Calls at the same time leave {', '.join(differs)} different from the same calls one after another."
             )
 
 
@@ -57,7 +57,7 @@ def _compare_words(ran: WatchedCall, beside: str, after_others: str) -> None:
     """Two answers are right: the one of a call that is alone in its session, and the one of a call after the others."""
     if beside not in (ran.words, after_others):
         raise BrokenPromiseError(
-            f"{ran.given!r} gives {beside[:200]!r} next to other calls, {ran.words[:200]!r} alone, "
+            f"{ran.given!r} returns {beside[:200]!r} next to other calls, {ran.words[:200]!r} alone, "
             f"and {after_others[:200]!r} after the others."
         )
 

@@ -53,10 +53,7 @@ def _why_refused(subject: ToolUnderTest) -> str:
     try:
         _take(subject, subject.inputs[0])
     except BrokenPromiseError as error:
-        return (
-            f"None of {len(subject.inputs)} inputs generated from the schema is accepted. "
-            f"The error of the first: {error}"
-        )
+        return f"None of {len(subject.inputs)} inputs generated from the schema is accepted. The first error: {error}"
     return f"validate_input refuses all {len(subject.inputs)} inputs generated from the schema."
 
 
@@ -181,7 +178,7 @@ async def _facts(subject: ToolUnderTest) -> None:
         for given, args in subject.accepted:
             first, second = [await _ask(subject, given, args, place) for _ in range(2)]
             if first != second:
-                raise BrokenPromiseError(f"facts returns something else for {given!r} the second time.")
+                raise BrokenPromiseError(f"facts returns something different for {given!r} the second time.")
             if isinstance(first, str):
                 refusal = refusal or first
                 continue

@@ -62,7 +62,7 @@ class Rule:
         if inside is None or self.wrong:
             return self.wrong
         if param and subject.kind != "name" and param[0] == subject.parameter:
-            return f"Rules for {tool} match {param[0]} already. Write only its value in the parentheses."
+            return f"Rules for {tool} already match {param[0]}. Write only its value in the parentheses."
         if self.host and subject.takes_hosts:
             return ""
         if subject.kind == "parameter" and not param:

@@ -75,8 +75,8 @@ def command(
         words += empty(path)
     if len(words) > MOST_WORDS:
         raise ToolError(
-            "There are too many working directories and protected paths for the sandbox: bubblewrap takes "
-            f"{MOST_WORDS} words, and this needs {len(words)}. Nothing was started. Use fewer directories."
+            "There are too many working directories and protected paths for the sandbox: bubblewrap accepts "
+            f"{MOST_WORDS} arguments, and this needs {len(words)}. Nothing was started. Use fewer directories."
         )
     return (*words, "--chdir", cwd, "--")
 

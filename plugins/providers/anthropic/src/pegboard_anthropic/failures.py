@@ -91,7 +91,7 @@ def refusal(
 
 OPENINGS = {
     "authentication": "{title} refused the credentials{number}",
-    "rate_limit": "{title} reports that a rate limit is reached{number}",
+    "rate_limit": "{title} reports that a rate limit has been reached{number}",
     "overloaded": "{title} is overloaded{number}",
     "server": "{title} failed{number}",
     "connection": "{title} timed out while waiting for the request{number}",

@@ -107,7 +107,7 @@ class AnthropicProvider:
         except known_errors() as error:
             raise translated(error, service, transport.address) from error
         raise ProviderError(
-            f"The answer of {service.label} ended before it was complete.", kind="connection", retryable=True
+            f"The answer from {service.label} ended before it was complete.", kind="connection", retryable=True
         )
 
     async def aclose(self) -> None:
@@ -132,7 +132,7 @@ class AnthropicProvider:
         """Whether the SDK can be left out: not for another service, or for credentials that expire."""
         if self.transport == "thin" and self.client != FIRST_PARTY:
             raise ProviderError(
-                f"The transport thin does not reach {SERVICES[self.client].label}. "
+                f"The transport thin does not support {SERVICES[self.client].label}. "
                 f"Set anthropic.transport to auto or sdk.",
                 kind="invalid_request",
             )

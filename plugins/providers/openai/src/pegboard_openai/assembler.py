@@ -92,7 +92,7 @@ class Assembler:
         call, made = self._call, list[ProviderEvent]()
         if call is None or index not in (None, call.index) or (given and call.id and given != call.id):
             if not given and index in self._done:
-                raise ValueError("a call goes on after another has begun")
+                raise ValueError("a call continues after another has begun")
             made = self._finish_blocks()
             call = self._call = _Call(index)
         call.id = call.id or given

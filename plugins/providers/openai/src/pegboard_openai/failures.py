@@ -41,7 +41,7 @@ TOO_LONG = re.compile(
 )
 OPENINGS = {
     "authentication": "{title} refused the credentials{number}",
-    "rate_limit": "{title} reports that a rate limit is reached{number}",
+    "rate_limit": "{title} reports that a rate limit has been reached{number}",
     "overloaded": "{title} is overloaded or still starting{number}",
     "server": "{title} failed{number}",
     "connection": "{title} timed out while waiting for the request{number}",

@@ -109,7 +109,7 @@ def start_of(workdir: Path | None, ctx: Context) -> tuple[Path, str]:
         if inside is None:
             names = ", ".join(dict.fromkeys(map(str, roots(ctx))))
             raise ToolError(
-                f"workdir {str(workdir)!r} is outside the working directories ({names}). Name a folder in them."
+                f"workdir {str(workdir)!r} is outside the working directories ({names}). Name a folder in one of them."
             )
         return inside, ""
     if ctx.cwd.is_dir():

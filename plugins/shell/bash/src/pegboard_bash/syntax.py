@@ -223,7 +223,7 @@ class Parser(LineLexer):
                 self.at += 1
                 return
             if not self.sees("|"):
-                raise Doubt("a pattern of a case has no end")
+                raise Doubt("a pattern in a case has no end")
             self.at += 1
 
     def _condition(self) -> None:

@@ -27,7 +27,7 @@ def look_again(folder: int, target: Path, expected_digest: str) -> OriginalFile:
     """The file as it is, if it is still what was read."""
     before = look(folder, target)
     if before.stat is None:
-        raise ToolError(f"There is no file {target} any more.", code="stale")
+        raise ToolError(f"{target} no longer exists.", code="stale")
     if before.digest != expected_digest:
         raise changed(target)
     return before
@@ -52,10 +52,10 @@ def rename(folder: int, target: Path, to: Path) -> os.stat_result:
                 os.fsync(there)
             return os.stat(name, dir_fd=there, follow_symlinks=False)
     except FileExistsError:
-        raise ToolError(f"{to} exists already, so {target} was not moved there.", code="stale") from None
+        raise ToolError(f"{to} already exists, so {target} was not moved there.", code="stale") from None
     except OSError as error:
         if error.errno == errno.EXDEV:
-            reason = f"{to} is on another file system than {target}, so it cannot be moved there."
+            reason = f"{to} is on a different file system from {target}, so it cannot be moved there."
             raise ToolError(f"{reason} Add the new file and delete the old one.", code="unsupported") from None
         raise failure(target, error) from None
 

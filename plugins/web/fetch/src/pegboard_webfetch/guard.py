@@ -48,7 +48,7 @@ def refuse_by_sight(url: Url, rules: Rules) -> None:
     """Raise `Refused` for what can be told from the URL alone; needs no network, so it can run before permission."""
     named = url.host in rules
     if url.port in UNSAFE_PORTS:
-        raise Refused(f"Port {url.port} belongs to a service other than HTTP. It is never fetched.")
+        raise Refused(f"Port {url.port} belongs to a service other than HTTP and is never used.")
     if url.port not in DEFAULT_PORTS.values() and not named:
         raise Refused(f"Port {url.port} is not 80 or 443. {_how_to_open(url)}")
     if url.address is not None:

@@ -54,7 +54,7 @@ def _value(text: str, at: int) -> tuple[str, int]:
         sign = text[at]
         if sign == "\n":
             if quoted:
-                raise ConfigError("A quoted value of the configuration does not end.")
+                raise ConfigError("A quoted value in the configuration is not closed.")
             break
         if sign == "\\":
             follows = text[at + 1 : at + 2]

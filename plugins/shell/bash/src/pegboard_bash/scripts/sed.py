@@ -127,7 +127,7 @@ class _Script:
             if self.text[self.at : self.at + 1] in ("+", "~"):
                 self.at += 1
             if not self._address():
-                raise _DoubtError("An address of the sed script is not understood.")
+                raise _DoubtError("An address in the sed script is not understood.")
 
     def _address(self) -> bool:
         found = ADDRESS.match(self.text, self.at)
@@ -150,7 +150,7 @@ class _Script:
     def _delimited(self, delimiter: str) -> None:
         """A regular expression or replacement up to its delimiter, as GNU sed finds it: brackets do not protect it."""
         if delimiter in "\n\\":
-            raise _DoubtError("A delimiter of the sed script is not understood.")
+            raise _DoubtError("A delimiter in the sed script is not understood.")
         begin = self.at
         while (sign := self._next()) != delimiter:
             if sign == "\n":

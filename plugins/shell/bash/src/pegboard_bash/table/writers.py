@@ -43,7 +43,7 @@ def check_move(words: list[Word], effects: Effects) -> None:
     """Mv and cp: the last operand is written, or what goes into it; what is moved is gone where it was."""
     given = take_apart(MOVE.grammar, words, lenient=True)
     if given.has(ELSEWHERE):
-        effects.refuse(f"{effects.program} with this option creates files with other names than the given ones.")
+        effects.refuse(f"{effects.program} with this option creates files under names that are not given.")
     operands = list(given.operands)
     targets = [value for name, _, value in given.options if name in ("-t", "--target-directory") and value]
     target = targets[-1] if targets else operands.pop() if operands else None
@@ -170,7 +170,7 @@ PROGRAMS = {
         "text write*",
         check=check_recursive,
         glob=True,
-        changes="It changes owners or permissions of files.",
+        changes="It changes the owner or permissions of files.",
     ),
     "dd": Program(check=check_dd, asks=("dd if=/dev/zero of=x",)),
     "mkfs mkswap fdisk parted wipefs mkfs.ext4 mkfs.xfs mkfs.vfat sfdisk sgdisk": Program(
