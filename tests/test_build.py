@@ -79,7 +79,7 @@ def running(bundle: Path, tmp_path: Path) -> Bundle:
     return Bundle([str(bundle)], tmp_path)
 
 
-CHOSEN = {"Read", "Write", "Edit", "Grep", "Glob"}
+CHOSEN = {"Read", "Write", "Edit", "ApplyPatch", "Grep", "Glob"}
 
 
 def test_what_was_not_chosen_is_not_in_the_file(bundle: Path) -> None:
