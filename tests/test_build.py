@@ -127,12 +127,12 @@ def test_no_variable_brings_a_family_back(running: Bundle, variables: dict[str, 
 
 def test_no_option_brings_a_family_back(running: Bundle) -> None:
     assert running.tools("--only", "shell") == set()
-    assert running.tools("--only", "shell,files") == {"Read", "Write", "Edit"}
+    assert running.tools("--only", "shell,files") == {"Read", "Write", "Edit", "ApplyPatch"}
     assert running.start("call", "Bash", "command=true", "--yes", "--only", "shell").returncode == 2
 
 
 def test_the_choice_can_be_narrowed(running: Bundle) -> None:
-    assert running.tools(PEGBOARD_DISABLE="search,Write") == {"Read", "Edit"}
+    assert running.tools(PEGBOARD_DISABLE="search,Write") == {"Read", "Edit", "ApplyPatch"}
     assert running.tools("--no-family", "files") == {"Grep", "Glob"}
 
 

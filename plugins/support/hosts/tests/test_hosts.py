@@ -153,3 +153,23 @@ def test_a_tidy_up_with_nothing_to_do_costs_little(state):
         best = min(best, time.perf_counter() - began)
     held.done()
     assert best < 0.001
+
+
+FORKS = """
+import os, sys, time
+from pegboard_hosts import note
+note("folder", sys.argv[1])
+os.mkdir(sys.argv[1])
+if os.fork() == 0:
+    time.sleep(0.5)
+    os._exit(0)
+os.kill(os.getpid(), 9)
+"""
+
+
+def test_a_child_that_has_not_yet_run_its_program_does_not_hide_a_dead_host(state, tmp_path):
+    left = tmp_path / "pegboard-left"
+    subprocess.run([sys.executable, "-c", FORKS, str(left)], check=False)  # No pipe, so that the child is not awaited.
+    assert len(tidy_up()) == 1
+    assert not left.exists()
+    assert not list(state.iterdir())

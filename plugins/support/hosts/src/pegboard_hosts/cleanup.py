@@ -21,6 +21,9 @@ GROUP = "pegboard.leftovers"
 KEPT_SECONDS = 7 * 24 * 3600
 """How long a record is kept for another try when something in it could not be removed."""
 
+PATIENCE = 3.0
+"""Seconds to wait for the lock of a host whose process is gone."""
+
 log = logging.getLogger("pegboard")
 
 Remove = Callable[["DeadHost", list[str]], None]
@@ -74,12 +77,43 @@ def _taken(path: str) -> Iterator[int]:
 
 def _is_free(file: int, path: str) -> bool:
     try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        _lock(file)
         # Its host, or another one that tidied up, may have removed it before we had the lock.
         found = os.fstat(file)
         return found.st_uid == os.geteuid() and os.path.samestat(found, os.stat(path))
     except OSError:
         return False
+
+
+def _lock(file: int) -> None:
+    """Take the lock of a record; `BlockingIOError` when its host lives.
+
+    A host that is killed while it starts a process leaves a child that shares the lock until it runs its program. Where
+    the host is gone, that moment is awaited.
+    """
+    until = 0.0
+    while True:
+        try:
+            return fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            until = until or time.monotonic() + (PATIENCE if _is_gone(file) else 0.0)
+            if time.monotonic() >= until:
+                raise
+            time.sleep(0.02)
+
+
+def _is_gone(file: int) -> bool:
+    """Whether the process that wrote a record has ended. In doubt it has not."""
+    try:
+        said = json.loads(os.pread(file, 4096, 0).partition(b"\n")[0])
+        if said["machine"] != os.uname().nodename:
+            return False
+        os.kill(int(said["pid"]), 0)
+    except ProcessLookupError:
+        return True
+    except (OSError, ValueError, KeyError, TypeError):
+        return False
+    return False
 
 
 def _read(file: int) -> DeadHost:
