@@ -78,9 +78,9 @@ VARIANTS = {
     "a state that stays": (
         wrong_tools.RemembersTheCrowd,
         "concurrency",
-        "gives 'at most 2 at once' next to other calls",
+        "returns 'at most 2 at once' next to other calls",
     ),
-    "files mixed up": (wrong_tools.MixesFiles, "concurrency", ".txt different from calls one after another."),
+    "files mixed up": (wrong_tools.MixesFiles, "concurrency", ".txt different from the same calls one after another."),
 }
 
 

@@ -239,7 +239,7 @@ def test_a_file_that_the_command_line_names_is_a_file_too(ask):
     Path("more.json").write_text('{"effort": "low"}')
     code, _, err, [request] = ask("--settings", "more.json", model="claude-haiku-4-5")
     assert (code, "output_config" in request.body) == (0, False)
-    assert "more.json: The model claude-haiku-4-5 does not support a level of effort, so it is not asked for." in err
+    assert "more.json: The model claude-haiku-4-5 does not support an effort level, so it is not asked for." in err
 
 
 def test_a_structured_answer_is_checked_and_asked_for_once_more(ask, work):

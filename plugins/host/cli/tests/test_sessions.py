@@ -156,7 +156,7 @@ def test_prompt_show_has_everything_that_the_first_message_says(world, tmp_path)
     code, _, err = world.run("prompt", "show", "--provider", "opnai")
     assert (code, "There is no provider 'opnai'. Did you mean 'openai'?" in err) == (5, True)
     code, _, err = world.run("prompt", "show", *words, "--thinking", "2000")
-    assert (code, "The model m does not support thinking with a budget of tokens." in err) == (2, True)
+    assert (code, "The model m does not support thinking with a token budget." in err) == (2, True)
 
 
 def test_thinking_is_dimmed_on_a_terminal(tmp_path):

@@ -273,4 +273,4 @@ def test_bash_confirms_where_commands_begin_and_end(text):
 
 
 def test_where_bash_reads_something_else_it_is_doubt():
-    assert "bash itself" in problem_with_bash("echo a >& b c; )")
+    assert "bash parses it differently" in problem_with_bash("echo a >& b c; )")
