@@ -274,7 +274,7 @@ def test_providers_come_along_unless_they_are_left_out() -> None:
     assert chosen.left_out == []
     without = choose(["files"], without=["providers"])
     assert not {"pegboard-anthropic", "anthropic"} & {dist.metadata["Name"] for dist in without.distributions}
-    assert without.left_out == ["providers.anthropic"]
+    assert without.left_out == ["providers.anthropic", "providers.openai"]
 
 
 def test_the_file_can_ask_a_model(running: Bundle) -> None:
