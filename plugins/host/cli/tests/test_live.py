@@ -31,7 +31,8 @@ def seen(tmp_path):
         leader, follower = pty.openpty()
         termios.tcsetwinsize(follower, (50, 100))
         words = ["run", "go", "--replay", str(script), "--permission-mode", "acceptEdits"]
-        env = {name: value for name, value in os.environ.items() if not name.startswith(("PEGBOARD_", "NO_COLOR"))}
+        hidden = ("PEGBOARD_", "NO_COLOR", "COLUMNS", "LINES")  # The terminal above has a size of its own.
+        env = {name: value for name, value in os.environ.items() if not name.startswith(hidden)}
         command = [sys.executable, "-m", "pegboard_cli", *words]
         env |= {"HOME": str(tmp_path), "TERM": "xterm-256color"}
         process = subprocess.Popen(
