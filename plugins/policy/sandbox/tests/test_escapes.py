@@ -127,7 +127,7 @@ async def test_starting_in_a_link_that_leads_to_hidden_files_is_refused(box, tmp
     await box.sh("ln -s ../hidden sub")
     inside = type(box)(box.root / "sub")
     inside.context = box.context
-    with pytest.raises(ToolError, match=r"out of the working directory\. Nothing was started"):
+    with pytest.raises(ToolError, match=r"outside the working directory\. Nothing was started"):
         await inside.sh("ls", writable=())
 
 
