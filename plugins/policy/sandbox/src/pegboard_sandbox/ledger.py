@@ -28,7 +28,7 @@ from pegboard_hosts import Note as Leftover
 from pegboard_hosts import note as note_leftover
 
 AT_ONCE = 4
-ENDING = 2.0
+ENDING = 10.0
 """Seconds that a sandbox may take to end after its process, or its host, has."""
 
 

@@ -21,7 +21,7 @@ GROUP = "pegboard.leftovers"
 KEPT_SECONDS = 7 * 24 * 3600
 """How long a record is kept for another try when something in it could not be removed."""
 
-PATIENCE = 3.0
+PATIENCE = 10.0
 """Seconds to wait for the lock of a host whose process is gone."""
 
 log = logging.getLogger("pegboard")
@@ -37,7 +37,7 @@ class DeadHost:
     id: str
     machine: str
     left: dict[str, list[str]] = field(default_factory=dict)
-    """The names of what it left, by their kinds."""
+    """The names of what it left, by their kinds; the kind that was made last is last."""
 
 
 def tidy_up(env: Mapping[str, str] | None = None) -> list[str]:
@@ -126,17 +126,18 @@ def _read(file: int) -> DeadHost:
                 if "host" in said:
                     host.id, host.machine = str(said["host"]), str(said["machine"])
                 elif "made" in said:
-                    host.left.setdefault(str(said["made"]), []).append(str(said["name"]))
+                    kind = str(said["made"])
+                    host.left[kind] = [*host.left.pop(kind, []), str(said["name"])]
                 elif "gone" in said:
                     host.left[said["gone"]].remove(said["name"])
     return host
 
 
 def _remove(host: DeadHost) -> bool:
-    """Remove all that a host left. Whether nothing remains to be done."""
+    """Remove all that a host left, the last first: a process goes before what it uses. Whether nothing remains."""
     is_clean = True
     removers = _removers() if any(host.left.values()) else {}
-    for kind, names in host.left.items():
+    for kind, names in reversed(host.left.items()):
         if not names:
             continue
         try:
