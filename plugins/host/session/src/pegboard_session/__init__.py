@@ -42,6 +42,10 @@ if TYPE_CHECKING:
     from pegboard_session.restored import Restored as Restored
     from pegboard_session.restored import restore as restore
     from pegboard_session.retries import Retries as Retries
+    from pegboard_session.slash_commands import SlashCommand as SlashCommand
+    from pegboard_session.slash_commands import SlashPrompt as SlashPrompt
+    from pegboard_session.slash_commands import find_slash_commands as find_slash_commands
+    from pegboard_session.slash_commands import split_slash_command as split_slash_command
     from pegboard_session.system_prompt import PromptPart as PromptPart
     from pegboard_session.transcript import Transcript as Transcript
     from pegboard_session.usage import SessionUsage as SessionUsage
@@ -70,6 +74,8 @@ _HOME = {
     "Retries": "retries",
     "Session": "loop",
     "SessionUsage": "usage",
+    "SlashCommand": "slash_commands",
+    "SlashPrompt": "slash_commands",
     "Stop": "providers",
     "TextDelta": "providers",
     "TextEnd": "providers",
@@ -79,8 +85,10 @@ _HOME = {
     "Usage": "providers",
     "find_agents": "agents",
     "find_providers": "providers",
+    "find_slash_commands": "slash_commands",
     "registered_agents": "agents",
     "restore": "restored",
+    "split_slash_command": "slash_commands",
 }
 
 __all__ = sorted(_HOME)  # pyright: ignore[reportUnsupportedDunderAll]

@@ -1,0 +1,68 @@
+"""Slash commands: what a person types in a conversation instead of a prompt. Every distribution can add its own.
+
+An entry point in the group `pegboard.slash_commands` names a function that takes the session and returns its commands.
+It is asked again for each line that begins with a slash, so commands from files and servers may come and go.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import dataclass
+from importlib.metadata import entry_points
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pegboard_session.loop import Session
+
+GROUP = "pegboard.slash_commands"
+log = logging.getLogger("pegboard")
+
+
+@dataclass(frozen=True, slots=True)
+class SlashPrompt:
+    """A prompt for the model, made by a slash command."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class SlashCommand:
+    """One command. `run` returns a text to show, a prompt to send to the model, or None."""
+
+    name: str
+    """Without the slash."""
+    summary: str
+    """One line for `/help`."""
+    run: Callable[[Session, str], Awaitable[str | SlashPrompt | None]]
+    """Takes the session and what was typed after the name."""
+    arguments: str = ""
+    """What may follow the name, as `/help` shows it: `[what to keep]`."""
+    complete: Callable[[Session, str], Iterable[str]] | None = None
+    """Completions of what was typed after the name so far."""
+
+
+Source = Callable[["Session"], Iterable[SlashCommand]]
+
+
+def find_slash_commands(session: Session) -> dict[str, SlashCommand]:
+    """All commands by name. The first distribution by name wins; one that fails is reported and left out."""
+    found: dict[str, SlashCommand] = {}
+    for point in sorted(
+        entry_points(group=GROUP), key=lambda point: (point.dist.name if point.dist else "", point.name)
+    ):
+        try:
+            source: Source = point.load()
+            for command in source(session):
+                found.setdefault(command.name, command)
+        except Exception:
+            log.warning("the slash commands of %s cannot be read", point.value, exc_info=True)
+    return dict(sorted(found.items()))
+
+
+def split_slash_command(line: str) -> tuple[str, str] | None:
+    """The name and the arguments of a line that calls a command; None for a prompt. A path is a prompt."""
+    if not line.startswith("/"):
+        return None
+    name, *rest = line[1:].split(None, 1) or [""]
+    return (name, "".join(rest).strip()) if name and "/" not in name else None
