@@ -59,7 +59,7 @@ class AgentBoard:
         return self.parent.nested_lock
 
     @property
-    def results(self) -> ResultsStore:
+    def results(self) -> ResultsStore | None:
         """Where results go that are too long for a conversation."""
         return self.parent.results
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from pegboard_session.agents import registered_agents as registered_agents
     from pegboard_session.compaction import Compacted as Compacted
     from pegboard_session.context_size import ContextUse as ContextUse
+    from pegboard_session.deferral import DeferralPolicy as DeferralPolicy
     from pegboard_session.event_stream import EventStream as EventStream
     from pegboard_session.hookspecs import Compacting as Compacting
     from pegboard_session.hookspecs import Prompted as Prompted
@@ -57,6 +58,7 @@ _HOME = {
     "Compacted": "compaction",
     "Compacting": "hookspecs",
     "ContextUse": "context_size",
+    "DeferralPolicy": "deferral",
     "EventStream": "event_stream",
     "Message": "providers",
     "ModelOptions": "model_options",

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import Any, Protocol
 
 from anyio import Lock
 
 from pegboard import JSON, Block, Call, Context, Profile, Result, Settings, Tool
 from pegboard.hosting import BoundHooks, BoundTool, Pool, ResultsStore, dispatch_nested
+from pegboard_files import ResultsStore as TemporaryResults
 from pegboard_session.scoped_hooks import ScopedHooks
 
 
@@ -25,8 +27,8 @@ class ToolBoard(Protocol):
         ...
 
     @property
-    def results(self) -> ResultsStore:
-        """The store for results that are too long for a conversation."""
+    def results(self) -> ResultsStore | None:
+        """The store for results that are too long for a conversation, if there is one."""
         ...
 
     @property
@@ -71,9 +73,14 @@ class SessionBoard:
     ) -> None:
         """`require` raises a `ToolError` for a tool that the model does not get."""
         self._board, self.scoped = board, ScopedHooks(board.hooks, {"session": session_id})
-        self._require, self._is_deferred = require, is_deferred
+        self._require, self._is_deferred, self._session_id = require, is_deferred, session_id
         self.hooks: BoundHooks = self.scoped
         self.equip, self.fit = board.equip, board.fit
+
+    @cached_property
+    def results(self) -> ResultsStore:
+        """The board's store for long results; a temporary one for a board without the file service."""
+        return self._board.results or TemporaryResults.for_session({}, self._session_id)
 
     def find(self, name: str) -> BoundTool:
         """The tool with this name, if the model may call it."""

@@ -131,7 +131,7 @@ class Exchange:
         results, blocks = [result for result, _ in recorded], [block for _, block in recorded]
         budget = self._budget
         if sum(text_size(result.content) for result in results) > budget:
-            for index, fitted in enumerate(session.board.results.fit_turn(results, budget)):
+            for index, fitted in enumerate(session.desk.results.fit_turn(results, budget)):
                 if fitted is not results[index]:
                     blocks[index] = result_block(fitted)
                     session.write("result", block=blocks[index])

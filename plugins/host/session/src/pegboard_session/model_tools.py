@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from pegboard import Profile, ToolCatalog, ToolError
-from pegboard.hosting import Absent, DeferralPolicy, Entry, Pool, edited
+from pegboard.hosting import Absent, Entry, Pool, edited
+from pegboard_session.deferral import DeferralPolicy
 from pegboard_session.model_profile import ModelProfile
 
 if TYPE_CHECKING:
