@@ -11,7 +11,6 @@ Names load on first use: a command that only lists transcripts does not pay for 
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from pegboard_session.account import Budget as Budget
     from pegboard_session.agents import AgentDefinition as AgentDefinition
     from pegboard_session.agents import find_agents as find_agents
     from pegboard_session.agents import registered_agents as registered_agents
@@ -49,11 +48,12 @@ if TYPE_CHECKING:
     from pegboard_session.slash_commands import split_slash_command as split_slash_command
     from pegboard_session.system_prompt import PromptPart as PromptPart
     from pegboard_session.transcript import Transcript as Transcript
+    from pegboard_session.usage import Budget as Budget
     from pegboard_session.usage import SessionUsage as SessionUsage
 
 _HOME = {
     "AgentDefinition": "agents",
-    "Budget": "account",
+    "Budget": "usage",
     "CachePoints": "providers",
     "Compacted": "compaction",
     "Compacting": "hookspecs",
