@@ -28,6 +28,7 @@ from pegboard_session.outcome import ENDINGS, Outcome
 from pegboard_session.providers import Provider
 from pegboard_session.restored import OWN_LINES, Restored
 from pegboard_session.retries import Retries
+from pegboard_session.session_changes import change_mode, change_model
 from pegboard_session.session_hooks import HookCalls, text_of
 from pegboard_session.session_services import open_services, start
 from pegboard_session.structured_output import StructuredOutput
@@ -174,6 +175,14 @@ class Session:
         self.ctx = replace(ctx, session_id=self.id, gate=self.desk.nested)
         if restored.usage:
             self.usage.go_on_from(restored.usage)
+
+    def set_mode(self, name: str) -> str:
+        """Change the permission mode, also for later calls of the running turn. Says why where it may not be used."""
+        return change_mode(self, name)
+
+    def set_model(self, name: str) -> None:
+        """Ask another model of the same provider from the next request on. A `ProviderError` where it cannot be."""
+        change_model(self, name)
 
     async def compact(self, what_to_keep: str = "") -> Compacted:
         """Replace what is older by a summary; `what_to_keep` tells the model that writes it what matters."""
