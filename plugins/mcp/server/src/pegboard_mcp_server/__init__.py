@@ -1,0 +1,1 @@
+"""Serve the tools of Pegboard over MCP."""
