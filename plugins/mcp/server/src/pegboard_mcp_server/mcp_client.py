@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import mcp_types as types
@@ -12,32 +11,9 @@ from pydantic import ValidationError
 
 from pegboard import ToolError
 from pegboard_mcp_server.exchange import Exchange, InputRequest, ask_client, current
+from pegboard_mcp_server.wishes import Form, Roots, Sample, Wish
 
 SERVICE = "mcp_client"
-
-
-@dataclass(frozen=True, slots=True)
-class Form:
-    """A form for a person: flat, with text, numbers, yes or no, and choices, as a JSON Schema of an object."""
-
-    message: str
-    schema: Mapping[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class Sample:
-    """A question to the client's model."""
-
-    prompt: str
-    max_tokens: int = 1024
-
-
-@dataclass(frozen=True, slots=True)
-class Roots:
-    """The question which folders the client offers."""
-
-
-Wish = Form | Sample | Roots
 
 
 class McpClient:

@@ -28,7 +28,7 @@ log = logging.getLogger("pegboard")
 
 
 class Workspace:
-    """The state of one client. In a `shared` one, for clients without a connection, each call starts in the same folder."""
+    """The state of one client. In a `shared` one, for clients without a connection, nothing moves between calls."""
 
     ctx: Context
     calls: TaskGroup
