@@ -26,8 +26,9 @@ HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 class McpPlugin:
     """What the board of this server does besides: it asks clients, keeps calls apart, and hears of changed tools."""
 
-    def __init__(self, on_tools_updated: Callable[[], None]) -> None:
-        self._on_tools_updated = on_tools_updated
+    def __init__(self) -> None:
+        self.tools_updated = False
+        """Whether the tools have changed since the clients were last told."""
 
     @hookimpl
     def register_services(self) -> dict[str, object]:
@@ -38,7 +39,7 @@ class McpPlugin:
     def observe(self, event: Event) -> None:
         """Hear of changed tools."""
         if event.kind == "tools_updated":
-            self._on_tools_updated()
+            self.tools_updated = True
 
     @hookimpl
     def check_permission(self, tool: Tool[Any, Any], facts: Facts, ctx: Context) -> Decision | None:

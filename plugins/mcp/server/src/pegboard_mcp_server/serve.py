@@ -8,11 +8,12 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from pegboard import Notice, Settings
 from pegboard_mcp_server import options
+from pegboard_mcp_server.tokens import read_tokens
 
 if TYPE_CHECKING:
     import argparse
@@ -20,12 +21,13 @@ if TYPE_CHECKING:
     from anyio.abc import TaskGroup
 
     from pegboard import Board, Context
+    from pegboard_mcp_server.questions import McpPlugin
     from pegboard_mcp_server.server import PoolServer
 
 # Imports happen inside functions: the SDK takes a second, and the help of `pegboard mcp` imports this module.
 
 OK, USAGE, STOPPED = 0, 2, 128
-POLL_SECONDS = 1.0
+POLL_SECONDS = 0.5
 """How often changed sources of tools are looked for while no client asks."""
 
 
@@ -36,6 +38,8 @@ def run(words: Sequence[str]) -> int:
     settings.require_sound()
     _warn(settings.notices)
     _log(debug=given.debug)
+    # Before anything else sees the environment: tools and their processes must not.
+    given.tokens = read_tokens(given.token_file, os.environ) if given.http else None
 
     import anyio
 
@@ -70,8 +74,7 @@ async def _serve_board(given: argparse.Namespace, settings: Settings) -> int:
     from pegboard import Board
     from pegboard_mcp_server.questions import McpPlugin
 
-    changed: list[Callable[[], None]] = []
-    plugin = McpPlugin(lambda: [act() for act in changed] and None)
+    plugin = McpPlugin()
     board = Board.load(settings=settings, plugins=[plugin], record=True)
     mode, refusal = board.hooks.modes.starting(settings, given.permission_mode)
     if given.permission_mode is not None and given.permission_mode not in board.hooks.modes:
@@ -81,32 +84,23 @@ async def _serve_board(given: argparse.Namespace, settings: Settings) -> int:
     base = board.context(mode=mode, roots=options.roots_of(given))
     async with anyio.create_task_group() as tasks:
         server = _server(given, board, base, tasks)
-        news, heard = anyio.create_memory_object_stream[None](1)
-
-        def note() -> None:
-            try:
-                news.send_nowait(None)
-            except anyio.WouldBlock:
-                pass  # The last change has not been told yet: one message is enough for both.
-
-        changed.append(note)
-
-        async def tell() -> None:
-            async for _ in heard:
-                await server.announce()
-
-        async def poll() -> None:
-            while True:
-                await anyio.sleep(POLL_SECONDS)
-                board.refresh()
-
-        tasks.start_soon(tell)
-        tasks.start_soon(poll)
-        with news, heard:
-            await _transport(given, server)
-            server.close()
-            tasks.cancel_scope.cancel()
+        tasks.start_soon(_watch_tools, board, plugin, server)
+        await _transport(given, server)
+        server.close()
+        tasks.cancel_scope.cancel()
     return OK
+
+
+async def _watch_tools(board: Board, plugin: McpPlugin, server: PoolServer) -> None:
+    """Ask changed sources again from time to time, and tell the clients of what came of it."""
+    import anyio
+
+    while True:
+        await anyio.sleep(POLL_SECONDS)
+        board.refresh()
+        if plugin.tools_updated:
+            plugin.tools_updated = False
+            await server.announce()
 
 
 def _server(given: argparse.Namespace, board: Board, base: Context, tasks: TaskGroup) -> PoolServer:
@@ -127,9 +121,8 @@ async def _transport(given: argparse.Namespace, server: PoolServer) -> None:
         return
     from pegboard_mcp_server.guard import Names
     from pegboard_mcp_server.http import announce, listen, serve_http
-    from pegboard_mcp_server.tokens import read_tokens
 
-    tokens, made = read_tokens(given.token_file, os.environ)
+    tokens, made = given.tokens
     host, port = given.http
     with listen(host, port) as listener:
         names = Names.of(host, listener.getsockname()[1], given.allow_host or [], given.allow_origin or [])

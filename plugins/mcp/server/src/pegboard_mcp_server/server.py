@@ -32,7 +32,8 @@ CALLER = "pegboard.caller"
 STATE = "pegboard"
 
 Request = ServerRequestContext[Any, Any]
-Params, Answer = TypeVar("Params"), TypeVar("Answer")
+Params = TypeVar("Params")
+Answer = TypeVar("Answer")
 Handler = Callable[[Request, Params], Awaitable[Answer]]
 log = logging.getLogger("pegboard")
 
@@ -56,10 +57,11 @@ class PoolServer(Server[Any]):
         # Registered here: the constructor's own way warns, because newer clients have other means.
         self.add_request_handler("logging/setLevel", types.SetLevelRequestParams, _sealed(self._set_level))
         self.add_notification_handler("notifications/roots/list_changed", types.NotificationParams, self._roots_changed)
-        security = RequestStateSecurity.ephemeral(ttl=PATIENCE)
-        self.middleware += [self._note_client, RequestStateBoundary(security, default_audience=NAME)]
-        self._board, self._base, self._transport = board, base, transport
         self._listeners: dict[Connection, ServerSession] = {}
+        security = RequestStateSecurity.ephemeral(ttl=PATIENCE)
+        self.middleware.append(_ClientNotes(self._listeners))
+        self.middleware.append(RequestStateBoundary(security, default_audience=NAME))
+        self._board, self._base, self._transport = board, base, transport
         self._by_owner: dict[str, Workspace] = {}
         self._opening = anyio.Lock()
         self._parked: dict[str, tuple[Exchange, Workspace]] = {}
@@ -158,14 +160,16 @@ class PoolServer(Server[Any]):
         token = get_access_token()
         owner = token.client_id if token else self._transport
         async with self._opening:
-            workspace = self._by_owner.get(owner)
-            if workspace is None or workspace.closed.is_set():
-                workspace = self._by_owner[owner] = await self._open(shared=self._transport == "http")
-        return workspace
+            known = self._by_owner.get(owner)
+            if known is None or known.closed.is_set():
+                known = self._by_owner[owner] = await self._open(shared=self._transport == "http")
+        return known
 
     async def _open(self, *, shared: bool) -> Workspace:
         workspace = Workspace(self._board, self._base, shared=shared)
         await self.tasks.start(workspace.live)
+        if shared:
+            self.tasks.start_soon(workspace.close_when_idle)
         return workspace
 
     async def _set_level(self, request: Request, params: types.SetLevelRequestParams) -> types.EmptyResult:
@@ -177,13 +181,19 @@ class PoolServer(Server[Any]):
         if isinstance(workspace, Workspace):
             workspace.forget_roots()
 
-    async def _note_client(self, request: Request, call_next: CallNext) -> HandlerResult:
-        """Remember older clients while they are connected: they are told of changed tools without asking."""
-        connection = connection_of(request)
-        if request.session.can_send_request and connection not in self._listeners:
-            self._listeners[connection] = request.session
+
+class _ClientNotes:
+    """Remembers older clients while they are connected: they are told of changed tools without asking."""
+
+    def __init__(self, listeners: dict[Connection, ServerSession]) -> None:
+        self._listeners = listeners
+
+    async def __call__(self, ctx: Request, call_next: CallNext) -> HandlerResult:
+        connection = connection_of(ctx)
+        if ctx.session.can_send_request and connection not in self._listeners:
+            self._listeners[connection] = ctx.session
             connection.exit_stack.callback(self._listeners.pop, connection, None)
-        return await call_next(request)
+        return await call_next(ctx)
 
 
 async def _leave(workspace: Workspace) -> None:

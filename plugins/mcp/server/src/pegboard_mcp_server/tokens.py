@@ -42,9 +42,8 @@ def read_tokens(file: str | None, env: MutableMapping[str, str]) -> tuple[Tokens
         tokens += _from_file(file)
     for token in tokens:
         if len(token) < SHORTEST or not token.isascii() or not token.isprintable() or " " in token:
-            source = VARIABLE if token == given else file
             reason = f"A token must have at least {SHORTEST} printable ASCII characters and no spaces."
-            raise SettingsError(reason, source=source)
+            raise SettingsError(reason, source=VARIABLE if token == given else str(file))
     if tokens:
         return Tokens(tokens), ""
     made = secrets.token_urlsafe(32)

@@ -20,8 +20,10 @@ from pegboard_mcp_server.client_roots import folders_of, within_roots
 from pegboard_mcp_server.exchange import Exchange, ask_client, current
 from pegboard_mcp_server.gate import Gate
 from pegboard_mcp_server.tool_list import needs_roots
-from pegboard_session import Provider, ProviderEvent, Request, Session, find_providers
+from pegboard_session import Provider, ProviderEvent, Request, Session, Stop, find_providers
 
+IDLE_SECONDS = 1800.0
+"""After so long without a call, the state of clients without a connection is closed: what they left running ends."""
 ROOTS_SECONDS = 10.0
 """How long a client may take to name its roots."""
 log = logging.getLogger("pegboard")
@@ -64,6 +66,15 @@ class Workspace:
     def close(self) -> None:
         """The client has left."""
         self._closing.set()
+
+    async def close_when_idle(self) -> None:
+        """Notice that clients without a connection have gone."""
+        while not self._closing.is_set():
+            left = self.used + IDLE_SECONDS - time.monotonic()
+            if left <= 0 and not self.busy:
+                self.close()
+            with move_on_after(max(left, 1.0)):
+                await self._closing.wait()
 
     def forget_roots(self) -> None:
         """The client says that its roots have changed."""
@@ -140,5 +151,7 @@ class _NoProvider:
     default_model = "none"
 
     async def stream(self, request: Request) -> AsyncGenerator[ProviderEvent, None]:
-        raise ProviderError("No model is set up for this server. Install a provider and set its key.", kind="script")
-        yield  # pragma: no cover - makes this a generator
+        if request.model:  # Always: it makes this a generator that yields nothing.
+            reason = "No model is set up for this server. Install a provider and set its key."
+            raise ProviderError(reason, kind="script")
+        yield Stop()
