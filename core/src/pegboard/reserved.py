@@ -11,10 +11,10 @@ if TYPE_CHECKING:
 DISTRIBUTIONS: frozenset[str] = frozenset([
     "pegboard-agent", "pegboard-anthropic", "pegboard-authors", "pegboard-bash", "pegboard-classifier", "pegboard-cli",
     "pegboard-confine", "pegboard-core", "pegboard-edit", "pegboard-files", "pegboard-glob", "pegboard-grep",
-    "pegboard-hooks", "pegboard-hosts", "pegboard-http", "pegboard-ignore", "pegboard-media", "pegboard-memory",
-    "pegboard-openai", "pegboard-patch", "pegboard-processes", "pegboard-prompt", "pegboard-read", "pegboard-rules",
-    "pegboard-sandbox", "pegboard-session", "pegboard-tasks", "pegboard-testing", "pegboard-toolsearch",
-    "pegboard-trust", "pegboard-webfetch", "pegboard-write",
+    "pegboard-hooks", "pegboard-hosts", "pegboard-http", "pegboard-ignore", "pegboard-mcp", "pegboard-media",
+    "pegboard-memory", "pegboard-openai", "pegboard-patch", "pegboard-processes", "pegboard-prompt", "pegboard-read",
+    "pegboard-rules", "pegboard-sandbox", "pegboard-session", "pegboard-tasks", "pegboard-testing",
+    "pegboard-toolsearch", "pegboard-trust", "pegboard-webfetch", "pegboard-write",
 ])
 """Every distribution of the workspace."""
 
@@ -22,11 +22,11 @@ PLUGINS: frozenset[tuple[str, str]] = frozenset([
     ("pegboard-agent", "agents.agent"), ("pegboard-anthropic", "providers.anthropic"), ("pegboard-bash", "shell.bash"),
     ("pegboard-classifier", "policy.classifier"), ("pegboard-edit", "files.edit"), ("pegboard-files", "support.files"),
     ("pegboard-glob", "search.glob"), ("pegboard-grep", "search.grep"), ("pegboard-hooks", "policy.hooks"),
-    ("pegboard-memory", "host.memory"), ("pegboard-openai", "providers.openai"), ("pegboard-patch", "files.patch"),
-    ("pegboard-processes", "support.processes"), ("pegboard-prompt", "host.prompt"), ("pegboard-read", "files.read"),
-    ("pegboard-rules", "policy.rules"), ("pegboard-sandbox", "policy.sandbox"), ("pegboard-tasks", "tasks.background"),
-    ("pegboard-toolsearch", "discovery.toolsearch"), ("pegboard-webfetch", "web.fetch"), ("pegboard-write",
-    "files.write"),
+    ("pegboard-mcp", "mcp.client"), ("pegboard-memory", "host.memory"), ("pegboard-openai", "providers.openai"),
+    ("pegboard-patch", "files.patch"), ("pegboard-processes", "support.processes"), ("pegboard-prompt", "host.prompt"),
+    ("pegboard-read", "files.read"), ("pegboard-rules", "policy.rules"), ("pegboard-sandbox", "policy.sandbox"),
+    ("pegboard-tasks", "tasks.background"), ("pegboard-toolsearch", "discovery.toolsearch"), ("pegboard-webfetch",
+    "web.fetch"), ("pegboard-write", "files.write"),
 ])
 """Every plugin: its distribution and its entry point."""
 
@@ -62,17 +62,17 @@ NAMESPACES: dict[str, str] = {
     "pegboard-hooks", "eager": "pegboard-core", "edit": "pegboard-edit", "effort": "pegboard-session", "env":
     "pegboard-processes", "errorCascade": "pegboard-core", "excludedTools": "pegboard-core", "grep": "pegboard-grep",
     "hooks": "pegboard-hooks", "idleTimeouts": "pegboard-core", "jsonSchema": "pegboard-session", "maxTokens":
-    "pegboard-session", "maxToolConcurrency": "pegboard-core", "maxTurns": "pegboard-session", "memory":
-    "pegboard-memory", "model": "pegboard-session", "models": "pegboard-session", "only": "pegboard-core", "openai":
-    "pegboard-openai", "patch": "pegboard-patch", "permissions": "pegboard-rules", "prefer": "pegboard-core", "prices":
-    "pegboard-session", "provider": "pegboard-session", "read": "pegboard-read", "requestHeaders": "pegboard-session",
-    "requestMetadata": "pegboard-session", "resultBudgetChars": "pegboard-core", "resultRetentionDays": "pegboard-core",
-    "retries": "pegboard-session", "safeMode": "pegboard-core", "sandbox": "pegboard-sandbox", "search":
-    "pegboard-ignore", "serviceTier": "pegboard-session", "sessionRetentionDays": "pegboard-session", "speed":
-    "pegboard-session", "stopSequences": "pegboard-session", "strict": "pegboard-core", "systemPrompt":
-    "pegboard-prompt", "thinking": "pegboard-session", "thinkingBudget": "pegboard-session", "thinkingDisplay":
-    "pegboard-session", "timeouts": "pegboard-core", "tokenBudget": "pegboard-session", "webfetch": "pegboard-webfetch",
-    "write": "pegboard-write",
+    "pegboard-session", "maxToolConcurrency": "pegboard-core", "maxTurns": "pegboard-session", "mcp": "pegboard-mcp",
+    "mcpServers": "pegboard-mcp", "memory": "pegboard-memory", "model": "pegboard-session", "models":
+    "pegboard-session", "only": "pegboard-core", "openai": "pegboard-openai", "patch": "pegboard-patch", "permissions":
+    "pegboard-rules", "prefer": "pegboard-core", "prices": "pegboard-session", "provider": "pegboard-session", "read":
+    "pegboard-read", "requestHeaders": "pegboard-session", "requestMetadata": "pegboard-session", "resultBudgetChars":
+    "pegboard-core", "resultRetentionDays": "pegboard-core", "retries": "pegboard-session", "safeMode": "pegboard-core",
+    "sandbox": "pegboard-sandbox", "search": "pegboard-ignore", "serviceTier": "pegboard-session",
+    "sessionRetentionDays": "pegboard-session", "speed": "pegboard-session", "stopSequences": "pegboard-session",
+    "strict": "pegboard-core", "systemPrompt": "pegboard-prompt", "thinking": "pegboard-session", "thinkingBudget":
+    "pegboard-session", "thinkingDisplay": "pegboard-session", "timeouts": "pegboard-core", "tokenBudget":
+    "pegboard-session", "webfetch": "pegboard-webfetch", "write": "pegboard-write",
 }
 """Who declares the settings with this name or in this group."""
 
