@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -71,6 +72,9 @@ async def ask_server(
         running.append(errand)
         try:
             return await act(client)
+        except Exception:
+            await connection.look_whether_it_lives()
+            raise
         finally:
             running.remove(errand)
 
@@ -93,7 +97,7 @@ async def ask_server(
 async def _ready(connection: Connection) -> Client:
     """The client of a server that is up; one that is down gets a chance to come up."""
     if connection.client is None:
-        connection.settled = anyio.Event() if connection.state == "failed" else connection.settled
+        connection.settled = asyncio.Event() if connection.state == "failed" else connection.settled
         connection.want()
         await connection.settled.wait()
     if connection.client is None:

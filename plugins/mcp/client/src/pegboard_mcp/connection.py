@@ -5,6 +5,7 @@ Everything here runs in the event loop of the hub's thread. What others read is 
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import time
 from collections.abc import AsyncIterator
@@ -35,6 +36,8 @@ MOST_FAILURES = 6
 """After so many failures in a row a server is left alone until someone calls it."""
 SETTLED = 30.0
 """A server that was up for so many seconds has recovered: the next pause is the first again."""
+LAST_WORDS = 0.3
+"""Seconds after a failed call in which the end of the server would be the reason."""
 SETTLING = 0.05
 """Seconds in which several notices of a changed list count as one."""
 
@@ -66,11 +69,11 @@ class Connection:
         self.known = False
         """Whether its tools are known, from now or from an earlier session."""
         self.client: Client | None = None
-        self.settled = anyio.Event()
+        self.settled = asyncio.Event()
         """Set when the first attempt has come to an end, whatever it is."""
-        self.pid: int | None = None
-        self._closed, self._dirty = anyio.Event(), anyio.Event()
-        self._wanted = anyio.Event()
+        self._process: OpenProcess | None = None
+        self._closed, self._dirty = asyncio.Event(), asyncio.Event()
+        self._wanted = asyncio.Event()
         self._why = ""
 
     def recall(self) -> None:
@@ -103,7 +106,7 @@ class Connection:
             except Exception as error:
                 self._fail(self._why or words_for(error, self.server))
             failures = 1 if time.monotonic() - began > SETTLED else failures + 1
-            self._wanted = anyio.Event()
+            self._wanted = asyncio.Event()
             pause = min(FIRST_PAUSE * 2 ** (failures - 1), LONGEST_PAUSE)
             with anyio.move_on_after(pause if failures < MOST_FAILURES else None):
                 await self._wanted.wait()
@@ -116,6 +119,16 @@ class Connection:
         """Nothing more can come from the server."""
         self._why = self._why or why
         self._closed.set()
+
+    async def look_whether_it_lives(self) -> None:
+        """A call has failed. If that is because the server is gone, wait until it is known why."""
+        process = self._process
+        if process is not None and self.client is not None:
+            with anyio.move_on_after(LAST_WORDS):
+                await process.wait()
+                await self._closed.wait()
+                self.client = None
+                self.problem = self._why
 
     def mark_changed(self) -> None:
         """The server says that one of its lists is another one now."""
@@ -130,7 +143,7 @@ class Connection:
 
     async def _live(self, where: Where) -> None:
         self.state, self._why = "starting", ""
-        self._closed, self._dirty = anyio.Event(), anyio.Event()
+        self._closed, self._dirty = asyncio.Event(), asyncio.Event()
         async with self._connected(where) as client:
             self.client, self.state, self.problem = client, "ready", ""
             self.settled.set()
@@ -141,7 +154,7 @@ class Connection:
                     await self._closed.wait()
                     tasks.cancel_scope.cancel()
             finally:
-                self.client, self.pid = None, None
+                self.client, self._process = None, None
         raise ConnectionError(self._why)
 
     @asynccontextmanager
@@ -171,7 +184,7 @@ class Connection:
         while True:
             await self._dirty.wait()
             await anyio.sleep(SETTLING)
-            self._dirty = anyio.Event()
+            self._dirty = asyncio.Event()
             try:
                 listing = await fetch(client)
             except Exception as error:
@@ -215,7 +228,7 @@ class Connection:
 
     def note_process(self, process: OpenProcess) -> None:
         """The server runs as this process."""
-        self.pid = process.pid
+        self._process = process
 
 
 class SlowError(Exception):

@@ -118,7 +118,7 @@ class Hub:
         try:
             async with _entered(where.processes), anyio.create_task_group() as tasks:
                 for connection in self.connections.values():
-                    connection.settled = anyio.Event()
+                    connection.settled = asyncio.Event()
                     tasks.start_soon(connection.supervise, where)
                 await self._stop.wait()
                 tasks.cancel_scope.cancel()
