@@ -11,17 +11,21 @@ import asyncio
 import atexit
 import threading
 from collections.abc import Awaitable, Callable, Mapping
+from contextvars import Context
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import anyio
 
-from pegboard import Context, Notice, Settings, ToolError
+from pegboard import Notice, Settings, ToolError
 from pegboard_mcp.callbacks import Callbacks
 from pegboard_mcp.connection import Connection, Where
 from pegboard_mcp.errands import Errand
 from pegboard_mcp.reading import find_servers
 from pegboard_mcp.store import Shelf
+
+if TYPE_CHECKING:
+    import pegboard
 
 T = TypeVar("T")
 FAREWELL = 5.0
@@ -47,7 +51,7 @@ class Hub:
             name = f"the MCP server {server_label(connection)}"
             self.notices += [Notice(name, words) for words in connection.refused]
 
-    def enter(self, session_id: str, ctx: Context) -> None:
+    def enter(self, session_id: str, ctx: pegboard.Context) -> None:
         """A session begins: start every server in the background."""
         self._sessions.add(session_id)
         self.start(ctx)
@@ -58,7 +62,7 @@ class Hub:
         if not self._sessions:
             await anyio.to_thread.run_sync(self.close)
 
-    def start(self, ctx: Context) -> None:
+    def start(self, ctx: pegboard.Context) -> None:
         """Make sure that the servers are being started. Returns at once."""
         with self._lock:
             if self._thread is not None or not self.connections:
@@ -99,6 +103,24 @@ class Hub:
         with anyio.move_on_after(seconds):
             await self.run(lambda: _all_settled(waiting))
 
+    async def reached(self, connections: list[Connection]) -> None:
+        """Wait until each of these has connected or failed; the limit is that of connecting."""
+        if self._loop is not None:
+            await self.run(lambda: _all_settled(connections))
+
+    async def restart(self, connection: Connection, ctx: pegboard.Context) -> None:
+        """End a server and start it again, or start one that has failed."""
+        self.start(ctx)
+
+        async def again() -> None:
+            connection.settled = asyncio.Event()
+            connection.lost("It was restarted.")
+            connection.want()
+            await connection.settled.wait()
+
+        if connection.state != "changed":
+            await self.run(again)
+
     async def run(self, work: Callable[[], Awaitable[T]], handle: Any = None, errand: Errand | None = None) -> T:
         """Do something in the hub's loop and wait for it in this one."""
         loop = self._loop
@@ -109,7 +131,9 @@ class Hub:
             return await work()
 
         errand = errand or Errand()
-        done: T = await errand.wait(asyncio.run_coroutine_threadsafe(begin(), loop), handle)
+        # In a context of its own: that of a caller under trio would tell anyio that the hub's loop is trio's.
+        future = Context().run(asyncio.run_coroutine_threadsafe, begin(), loop)
+        done: T = await errand.wait(future, handle)
         return done
 
     async def _run(self, where: Where, began: threading.Event) -> None:
