@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 # Imports happen inside functions: listing tools must not pay for them.
 
-FORMAT = 7
+FORMAT = 8
 HOME = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 DESCRIBERS = [
     os.path.join(HOME, *name.split("/"))
