@@ -10,11 +10,11 @@ if TYPE_CHECKING:
 
 DISTRIBUTIONS: frozenset[str] = frozenset([
     "pegboard-agent", "pegboard-anthropic", "pegboard-authors", "pegboard-bash", "pegboard-classifier", "pegboard-cli",
-    "pegboard-confine", "pegboard-core", "pegboard-edit", "pegboard-files", "pegboard-glob", "pegboard-grep",
-    "pegboard-hooks", "pegboard-hosts", "pegboard-http", "pegboard-ignore", "pegboard-media", "pegboard-memory",
-    "pegboard-openai", "pegboard-patch", "pegboard-processes", "pegboard-prompt", "pegboard-read", "pegboard-rules",
-    "pegboard-sandbox", "pegboard-session", "pegboard-tasks", "pegboard-testing", "pegboard-toolsearch",
-    "pegboard-trust", "pegboard-webfetch", "pegboard-write",
+    "pegboard-confine", "pegboard-core", "pegboard-definitions", "pegboard-edit", "pegboard-files", "pegboard-glob",
+    "pegboard-grep", "pegboard-hooks", "pegboard-hosts", "pegboard-http", "pegboard-ignore", "pegboard-media",
+    "pegboard-memory", "pegboard-openai", "pegboard-patch", "pegboard-processes", "pegboard-prompt", "pegboard-read",
+    "pegboard-rules", "pegboard-sandbox", "pegboard-session", "pegboard-skill", "pegboard-tasks", "pegboard-testing",
+    "pegboard-toolsearch", "pegboard-trust", "pegboard-webfetch", "pegboard-write",
 ])
 """Every distribution of the workspace."""
 
@@ -24,18 +24,19 @@ PLUGINS: frozenset[tuple[str, str]] = frozenset([
     ("pegboard-glob", "search.glob"), ("pegboard-grep", "search.grep"), ("pegboard-hooks", "policy.hooks"),
     ("pegboard-memory", "host.memory"), ("pegboard-openai", "providers.openai"), ("pegboard-patch", "files.patch"),
     ("pegboard-processes", "support.processes"), ("pegboard-prompt", "host.prompt"), ("pegboard-read", "files.read"),
-    ("pegboard-rules", "policy.rules"), ("pegboard-sandbox", "policy.sandbox"), ("pegboard-tasks", "tasks.background"),
-    ("pegboard-toolsearch", "discovery.toolsearch"), ("pegboard-webfetch", "web.fetch"), ("pegboard-write",
-    "files.write"),
+    ("pegboard-rules", "policy.rules"), ("pegboard-sandbox", "policy.sandbox"), ("pegboard-skill", "skills.skill"),
+    ("pegboard-tasks", "tasks.background"), ("pegboard-toolsearch", "discovery.toolsearch"), ("pegboard-webfetch",
+    "web.fetch"), ("pegboard-write", "files.write"),
 ])
 """Every plugin: its distribution and its entry point."""
 
 OWNERS: dict[str, tuple[str, str]] = {
     "Agent": ("pegboard-agent", "agents.agent"), "ApplyPatch": ("pegboard-patch", "files.patch"), "Bash":
     ("pegboard-bash", "shell.bash"), "Edit": ("pegboard-edit", "files.edit"), "Glob": ("pegboard-glob", "search.glob"),
-    "Grep": ("pegboard-grep", "search.grep"), "Read": ("pegboard-read", "files.read"), "TaskOutput": ("pegboard-tasks",
-    "tasks.background"), "TaskStop": ("pegboard-tasks", "tasks.background"), "ToolSearch": ("pegboard-toolsearch",
-    "discovery.toolsearch"), "WebFetch": ("pegboard-webfetch", "web.fetch"), "Write": ("pegboard-write", "files.write"),
+    "Grep": ("pegboard-grep", "search.grep"), "Read": ("pegboard-read", "files.read"), "Skill": ("pegboard-skill",
+    "skills.skill"), "TaskOutput": ("pegboard-tasks", "tasks.background"), "TaskStop": ("pegboard-tasks",
+    "tasks.background"), "ToolSearch": ("pegboard-toolsearch", "discovery.toolsearch"), "WebFetch":
+    ("pegboard-webfetch", "web.fetch"), "Write": ("pegboard-write", "files.write"),
 }
 """Who brings each tool."""
 
@@ -59,16 +60,17 @@ NAMESPACES: dict[str, str] = {
     "pegboard-rules", "availableTools": "pegboard-core", "bash": "pegboard-bash", "betas": "pegboard-session",
     "classifier": "pegboard-classifier", "compaction": "pegboard-session", "contextManagement": "pegboard-session",
     "costBudget": "pegboard-session", "deferral": "pegboard-core", "disable": "pegboard-core", "disableAllHooks":
-    "pegboard-hooks", "eager": "pegboard-core", "edit": "pegboard-edit", "effort": "pegboard-session", "env":
-    "pegboard-processes", "errorCascade": "pegboard-core", "excludedTools": "pegboard-core", "grep": "pegboard-grep",
-    "hooks": "pegboard-hooks", "idleTimeouts": "pegboard-core", "jsonSchema": "pegboard-session", "maxTokens":
-    "pegboard-session", "maxToolConcurrency": "pegboard-core", "maxTurns": "pegboard-session", "memory":
-    "pegboard-memory", "model": "pegboard-session", "models": "pegboard-session", "only": "pegboard-core", "openai":
-    "pegboard-openai", "patch": "pegboard-patch", "permissions": "pegboard-rules", "prefer": "pegboard-core", "prices":
-    "pegboard-session", "provider": "pegboard-session", "read": "pegboard-read", "requestHeaders": "pegboard-session",
-    "requestMetadata": "pegboard-session", "resultBudgetChars": "pegboard-core", "resultRetentionDays": "pegboard-core",
-    "retries": "pegboard-session", "safeMode": "pegboard-core", "sandbox": "pegboard-sandbox", "search":
-    "pegboard-ignore", "serviceTier": "pegboard-session", "sessionRetentionDays": "pegboard-session", "speed":
+    "pegboard-hooks", "disableSkillShellExecution": "pegboard-skill", "eager": "pegboard-core", "edit": "pegboard-edit",
+    "effort": "pegboard-session", "env": "pegboard-processes", "errorCascade": "pegboard-core", "excludedTools":
+    "pegboard-core", "grep": "pegboard-grep", "hooks": "pegboard-hooks", "idleTimeouts": "pegboard-core", "jsonSchema":
+    "pegboard-session", "maxTokens": "pegboard-session", "maxToolConcurrency": "pegboard-core", "maxTurns":
+    "pegboard-session", "memory": "pegboard-memory", "model": "pegboard-session", "models": "pegboard-session", "only":
+    "pegboard-core", "openai": "pegboard-openai", "patch": "pegboard-patch", "permissions": "pegboard-rules",
+    "pluginDirs": "pegboard-definitions", "prefer": "pegboard-core", "prices": "pegboard-session", "provider":
+    "pegboard-session", "read": "pegboard-read", "requestHeaders": "pegboard-session", "requestMetadata":
+    "pegboard-session", "resultBudgetChars": "pegboard-core", "resultRetentionDays": "pegboard-core", "retries":
+    "pegboard-session", "safeMode": "pegboard-core", "sandbox": "pegboard-sandbox", "search": "pegboard-ignore",
+    "serviceTier": "pegboard-session", "sessionRetentionDays": "pegboard-session", "skills": "pegboard-skill", "speed":
     "pegboard-session", "stopSequences": "pegboard-session", "strict": "pegboard-core", "systemPrompt":
     "pegboard-prompt", "thinking": "pegboard-session", "thinkingBudget": "pegboard-session", "thinkingDisplay":
     "pegboard-session", "timeouts": "pegboard-core", "tokenBudget": "pegboard-session", "webfetch": "pegboard-webfetch",
