@@ -12,9 +12,9 @@ DISTRIBUTIONS: frozenset[str] = frozenset([
     "pegboard-agent", "pegboard-anthropic", "pegboard-authors", "pegboard-bash", "pegboard-classifier", "pegboard-cli",
     "pegboard-confine", "pegboard-core", "pegboard-edit", "pegboard-files", "pegboard-glob", "pegboard-grep",
     "pegboard-hooks", "pegboard-hosts", "pegboard-http", "pegboard-ignore", "pegboard-media", "pegboard-memory",
-    "pegboard-openai", "pegboard-patch", "pegboard-processes", "pegboard-prompt", "pegboard-read", "pegboard-rules",
-    "pegboard-sandbox", "pegboard-session", "pegboard-tasks", "pegboard-testing", "pegboard-toolsearch",
-    "pegboard-trust", "pegboard-webfetch", "pegboard-write",
+    "pegboard-notebook", "pegboard-openai", "pegboard-patch", "pegboard-processes", "pegboard-prompt", "pegboard-read",
+    "pegboard-rules", "pegboard-sandbox", "pegboard-session", "pegboard-tasks", "pegboard-testing",
+    "pegboard-toolsearch", "pegboard-trust", "pegboard-webfetch", "pegboard-write",
 ])
 """Every distribution of the workspace."""
 
@@ -22,25 +22,27 @@ PLUGINS: frozenset[tuple[str, str]] = frozenset([
     ("pegboard-agent", "agents.agent"), ("pegboard-anthropic", "providers.anthropic"), ("pegboard-bash", "shell.bash"),
     ("pegboard-classifier", "policy.classifier"), ("pegboard-edit", "files.edit"), ("pegboard-files", "support.files"),
     ("pegboard-glob", "search.glob"), ("pegboard-grep", "search.grep"), ("pegboard-hooks", "policy.hooks"),
-    ("pegboard-memory", "host.memory"), ("pegboard-openai", "providers.openai"), ("pegboard-patch", "files.patch"),
-    ("pegboard-processes", "support.processes"), ("pegboard-prompt", "host.prompt"), ("pegboard-read", "files.read"),
-    ("pegboard-rules", "policy.rules"), ("pegboard-sandbox", "policy.sandbox"), ("pegboard-tasks", "tasks.background"),
-    ("pegboard-toolsearch", "discovery.toolsearch"), ("pegboard-webfetch", "web.fetch"), ("pegboard-write",
-    "files.write"),
+    ("pegboard-memory", "host.memory"), ("pegboard-notebook", "files.notebook"), ("pegboard-openai",
+    "providers.openai"), ("pegboard-patch", "files.patch"), ("pegboard-processes", "support.processes"),
+    ("pegboard-prompt", "host.prompt"), ("pegboard-read", "files.read"), ("pegboard-rules", "policy.rules"),
+    ("pegboard-sandbox", "policy.sandbox"), ("pegboard-tasks", "tasks.background"), ("pegboard-toolsearch",
+    "discovery.toolsearch"), ("pegboard-webfetch", "web.fetch"), ("pegboard-write", "files.write"),
 ])
 """Every plugin: its distribution and its entry point."""
 
 OWNERS: dict[str, tuple[str, str]] = {
     "Agent": ("pegboard-agent", "agents.agent"), "ApplyPatch": ("pegboard-patch", "files.patch"), "Bash":
     ("pegboard-bash", "shell.bash"), "Edit": ("pegboard-edit", "files.edit"), "Glob": ("pegboard-glob", "search.glob"),
-    "Grep": ("pegboard-grep", "search.grep"), "Read": ("pegboard-read", "files.read"), "TaskOutput": ("pegboard-tasks",
-    "tasks.background"), "TaskStop": ("pegboard-tasks", "tasks.background"), "ToolSearch": ("pegboard-toolsearch",
-    "discovery.toolsearch"), "WebFetch": ("pegboard-webfetch", "web.fetch"), "Write": ("pegboard-write", "files.write"),
+    "Grep": ("pegboard-grep", "search.grep"), "NotebookEdit": ("pegboard-notebook", "files.notebook"), "Read":
+    ("pegboard-read", "files.read"), "TaskOutput": ("pegboard-tasks", "tasks.background"), "TaskStop":
+    ("pegboard-tasks", "tasks.background"), "ToolSearch": ("pegboard-toolsearch", "discovery.toolsearch"), "WebFetch":
+    ("pegboard-webfetch", "web.fetch"), "Write": ("pegboard-write", "files.write"),
 }
 """Who brings each tool."""
 
 ALIASES: dict[str, str] = {
-    "BashOutput": "TaskOutput", "KillShell": "TaskStop", "Task": "Agent", "apply_patch": "ApplyPatch",
+    "BashOutput": "TaskOutput", "KillShell": "TaskStop", "MultiEdit": "Edit", "Task": "Agent", "apply_patch":
+    "ApplyPatch",
 }
 """Former names of tools; rules and transcripts still use them."""
 
