@@ -169,9 +169,8 @@ def main() -> None:
         print(json.dumps({**total, "groups": besides, "rows": rows}))
         return
     for row in rows:
-        print(
-            f"{row['calls']:>5} {'*' if row['on_the_way'] else ' '} {row['group']:<10} {row['file']} ({row['lines']} lines)"
-        )
+        mark = "*" if row["on_the_way"] else " "
+        print(f"{row['calls']:>5} {mark} {row['group']:<10} {row['file']} ({row['lines']} lines)")
         for (group, file, function), calls in sorted(counted.functions.items()) if given.functions else ():
             if (group, file) == (row["group"], row["file"]):
                 print(f"{'':<18}{calls:>4}  {function}")
