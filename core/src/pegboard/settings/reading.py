@@ -154,7 +154,7 @@ class _Reader:
 
     def broken(self, layer: str, path: str, error: SettingsError) -> None:
         self.problems.append(error)
-        if layer in ("baked", "managed"):
+        if layer in OF_THE_OWNER:
             self.layers.append(Layer(layer, path, {"only": []}))  # What it forbids is unknown, so nothing is allowed.
 
     def environment(self, env: Mapping[str, str]) -> None:
