@@ -17,6 +17,7 @@ from pegboard_bash.refusals import SLEPT, may_go_on_in_background, sleeps_long
 from pegboard_bash.repository import git_environment
 from pegboard_bash.run import TimeLimits, run, specification, start
 from pegboard_bash.shape import shape_of
+from pegboard_bash.shell_variables import shell_variables
 from pegboard_bash.shown_file import note_view
 from pegboard_processes import ProcessExit, Task
 from pegboard_processes.memory import kills_for_memory
@@ -99,14 +100,15 @@ class BashCall:
         return TimeLimits(min(args.timeout or usual, longest) / 1000, goes_on)
 
     def _specification(self, trail: Followed | None) -> ProcessSpec:
+        only_reads = self.understood.facts.read_only
+        env = shell_variables(self.ctx, only_reads=only_reads)
         # The user's own start file is not among what a confined command can read.
-        env: dict[str, str] = {"BASH_ENV": ""} if self.confined else {}
-        if self.understood.facts.read_only:  # Whatever the command is: git may be behind any wrapper.
+        env |= {"BASH_ENV": ""} if self.confined else {}
+        if only_reads:  # Whatever the command is: git may be behind any wrapper.
             env |= git_environment() | QUIET_ENVIRONMENT
         if self.snapshot:
             env["BASH_ENV"] = str(self.snapshot.file)
         # In a sandbox a command that only reads need not be trusted to: it can write nowhere, and starts sooner.
-        only_reads = self.understood.facts.read_only
         writable = () if only_reads else tuple(dict.fromkeys((self.start, *roots(self.ctx))))
         if trail:
             env["BASH_ENV"] = str(trail.script)
