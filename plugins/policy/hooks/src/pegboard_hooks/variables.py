@@ -58,7 +58,8 @@ async def _learn(file: Path, ctx: Context) -> str:
     mark = secrets.token_hex(8)
     state = state_of(ctx)
     # `env` is not a builtin, so a changed PATH must not hide it.
-    script = f'e=$(command -v env); "$e" -0; printf %s\\\\0 {mark}; set -a; . "$1" >/dev/null; set +a -- $?; "$e" -0; exit $1'
+    listing = f'"$e" -0; printf %s\\\\0 {mark}'
+    script = f'e=$(command -v env); {listing}; set -a; . "$1" >/dev/null; set +a -- $?; "$e" -0; exit $1'
     spec = ProcessSpec(
         ("bash", "-c", script, "bash", str(file)),
         cwd=ctx.cwd,
