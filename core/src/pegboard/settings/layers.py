@@ -89,6 +89,8 @@ class Settings:
         """The settings of the folder that work has moved away from; whoever restricts paths there still does."""
         self.unkept: list[tuple[str, str]] = []
         """Settings that promise protection and that nothing installed declares, each with its source."""
+        self.ignored: Mapping[str, list[str]] = {}
+        """Keys in files of a compatible host that mean nothing here, by file."""
         self._keys = keys
 
     @property
@@ -158,7 +160,7 @@ class Settings:
         """The same settings with other layers; what was promised and is not kept stays so."""
         made = Settings(layers, cwd=self.cwd, root=self.root, trusted=self.trusted, keys=self._keys)
         made.problems, made.notices = self.problems.copy(), self.notices.copy()
-        made.withheld, made.unkept = self.withheld.copy(), self.unkept.copy()
+        made.withheld, made.unkept, made.ignored = self.withheld.copy(), self.unkept.copy(), self.ignored
         return made
 
     def require_sound(self) -> None:
