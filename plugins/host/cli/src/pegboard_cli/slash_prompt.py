@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class UnknownCommandError(PegboardError):
-    """A prompt names a slash command that is not there."""
+    """A prompt names a slash command that cannot be run here."""
 
 
 async def answer_prompt(session: Session, prompt: str) -> Outcome:
@@ -30,4 +30,6 @@ async def answer_prompt(session: Session, prompt: str) -> Outcome:
     said = await commands[name].run(session, arguments)
     if isinstance(said, SlashPrompt):
         return await session.run(said.text)
-    return Outcome(said or "", "end", 0)
+    if isinstance(said, str) or said is None:
+        return Outcome(said or "", "end", 0)
+    raise UnknownCommandError(f"/{name} ends this conversation or begins another, which only a conversation can do.")
