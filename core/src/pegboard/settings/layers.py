@@ -8,7 +8,7 @@ import os
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
     from typing import Any
 
     from pegboard.errors import SettingsError
@@ -167,3 +167,20 @@ class Settings:
         """Raise the first problem: what acts must not act on half-read settings."""
         if self.problems:
             raise self.problems[0]
+
+
+FILTERS = "filters"
+"""The source of lists of tools that a program has changed."""
+
+
+def with_filters(settings: Settings, available: Sequence[str] | None, excluded: Sequence[str]) -> Settings:
+    """The settings with these lists of tools in the place of those of the command line."""
+    keys = ("availableTools", "excludedTools")
+    given: dict[str, Any] = {"excludedTools": list(excluded)} if excluded else {}
+    if available is not None:
+        given["availableTools"] = list(available)
+    old = next((layer for layer in settings.layers if layer.name == "cli"), Layer("cli", FILTERS, {}))
+    kept = {key: value for key, value in old.values.items() if key not in keys}
+    layer = Layer("cli", old.source, {**kept, **given}, {**old.sources, **dict.fromkeys(given, FILTERS)})
+    layer.examples = old.examples
+    return settings.with_layers([*(other for other in settings.layers if other is not old), layer])
