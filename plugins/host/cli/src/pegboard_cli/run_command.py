@@ -44,6 +44,10 @@ def run(words: list[str]) -> int:
     if prompt == "":
         sys.stderr.write("pegboard: no prompt given. Give one as an argument or on standard input.\n")
         return USAGE
+    if prompt is None:
+        from pegboard_cli.conversation import run_conversation
+
+        return run_conversation(given, settings)
 
     from pegboard import Board
     from pegboard_cli.ask_user import Answer
@@ -116,9 +120,10 @@ def the_prompt(given: argparse.Namespace) -> str | None:
     return sys.stdin.buffer.read().decode("utf-8", "replace").strip()
 
 
-async def converse(given: argparse.Namespace, board: Board, view: View, prompt: str | None) -> int:
-    """Answer the prompt, or prompts until the person quits; Ctrl-C once interrupts the turn."""
+async def converse(given: argparse.Namespace, board: Board, view: View, prompt: str) -> int:
+    """Answer the prompt; Ctrl-C once interrupts the turn."""
     from pegboard import ProviderError
+    from pegboard_cli.conversation import interrupt
     from pegboard_cli.session_setup import open_session
     from pegboard_cli.signals import interrupting
     from pegboard_cli.warm_up import warming_up
@@ -137,41 +142,13 @@ async def converse(given: argparse.Namespace, board: Board, view: View, prompt: 
             view.say_goodbye(session)
 
 
-def interrupt(session: Session) -> bool:
-    """Interrupt the turn; False when there is none, or it was interrupted already."""
-    from pegboard_cli.signals import say
-
-    if not session.is_running or session.is_interrupted:
-        return False
-    say("\nInterrupting; press Ctrl-C again to quit.\n")
-    session.interrupt()
-    return True
-
-
-async def answer(session: Session, view: View, prompt: str | None) -> int:
-    """One prompt, or a conversation."""
+async def answer(session: Session, view: View, prompt: str) -> int:
+    """One prompt."""
     try:
-        if prompt is None:
-            return await chat(session, view)
         return finish(await session.run(prompt), session, view)
     finally:
         if close := getattr(session.provider, "aclose", None):
             await close()
-
-
-async def chat(session: Session, view: View) -> int:
-    """Prompts from the terminal, until end of file."""
-    from pegboard import ProviderError
-
-    while True:
-        line = await view.terminal_input.line(view.prompt)
-        if not line:
-            return OK
-        if line.strip():
-            try:
-                finish(await session.run(line), session, view)
-            except ProviderError as error:
-                view.fail(str(error))
 
 
 def finish(outcome: Outcome, session: Session, view: View) -> int:
