@@ -11,12 +11,12 @@ Names load on first use: a command that only lists transcripts does not pay for 
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from pegboard_session.account import Budget as Budget
     from pegboard_session.agents import AgentDefinition as AgentDefinition
     from pegboard_session.agents import find_agents as find_agents
     from pegboard_session.agents import registered_agents as registered_agents
     from pegboard_session.compaction import Compacted as Compacted
     from pegboard_session.context_size import ContextUse as ContextUse
+    from pegboard_session.deferral import DeferralPolicy as DeferralPolicy
     from pegboard_session.event_stream import EventStream as EventStream
     from pegboard_session.hookspecs import Compacting as Compacting
     from pegboard_session.hookspecs import Prompted as Prompted
@@ -52,15 +52,17 @@ if TYPE_CHECKING:
     from pegboard_session.store import TranscriptStore as TranscriptStore
     from pegboard_session.system_prompt import PromptPart as PromptPart
     from pegboard_session.transcript import Transcript as Transcript
+    from pegboard_session.usage import Budget as Budget
     from pegboard_session.usage import SessionUsage as SessionUsage
 
 _HOME = {
     "AgentDefinition": "agents",
-    "Budget": "account",
+    "Budget": "usage",
     "CachePoints": "providers",
     "Compacted": "compaction",
     "Compacting": "hookspecs",
     "ContextUse": "context_size",
+    "DeferralPolicy": "deferral",
     "EventStream": "event_stream",
     "Message": "providers",
     "ModelOptions": "model_options",

@@ -59,13 +59,18 @@ class SlashCommand:
     """Completions of what was typed after the name so far."""
     at_once: bool = False
     """Whether it may run while the model works. Others wait until the prompt is answered."""
+    is_fallback: bool = False
+    """Whether it counts only where no other distribution has a command of this name: one from a file or a server."""
 
 
 Source = Callable[["Session"], Iterable[SlashCommand]]
 
 
 def find_slash_commands(session: Session) -> dict[str, SlashCommand]:
-    """All commands by name. The first distribution by name wins; one that fails is reported and left out."""
+    """All commands by name. The first distribution by name wins, one that fails is reported and left out.
+
+    A command from a file never takes the place of one that a distribution has of its own.
+    """
     found: dict[str, SlashCommand] = {}
     for point in sorted(
         entry_points(group=GROUP), key=lambda point: (point.dist.name if point.dist else "", point.name)
@@ -73,7 +78,9 @@ def find_slash_commands(session: Session) -> dict[str, SlashCommand]:
         try:
             source: Source = point.load()
             for command in source(session):
-                found.setdefault(command.name, command)
+                known = found.get(command.name)
+                if known is None or (known.is_fallback and not command.is_fallback):
+                    found[command.name] = command
         except Exception:
             log.warning("the slash commands of %s cannot be read", point.value, exc_info=True)
     return dict(sorted(found.items()))
