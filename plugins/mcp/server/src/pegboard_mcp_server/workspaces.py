@@ -55,7 +55,7 @@ class Workspace:
         session = Session(self.board, provider, model=model, ctx=self._base)
         try:
             async with session:
-                self.ctx = session.ctx
+                self.ctx = _without_views(session.ctx)
                 async with create_task_group() as self.calls:
                     task_status.started()
                     await self._closing.wait()
@@ -124,6 +124,15 @@ class Workspace:
         ctx = within_roots(self.ctx, configured, self._offered)
         exchange.roots = ctx.roots
         return ctx
+
+
+def _without_views(ctx: Context) -> Context:
+    """The context with a record of files that does not remember what was shown.
+
+    Where a client's conversation begins and ends is not known here: "you have read this already" may be wrong.
+    """
+    files = ctx.services.files
+    return ctx if files is None else replace(ctx, services=replace(ctx.services, files=files.fork()))
 
 
 async def _roots(exchange: Exchange) -> list[Path]:
