@@ -169,6 +169,8 @@ async def test_roots_that_leave_nothing_stop_every_call(server, mode, tmp_path):
     assert text_of(result).startswith("The roots of this client contain no folder of this server")
 
 
-async def test_a_wider_root_leaves_the_folder_of_the_server_as_it_is(server):
-    async with over_http(server.url, "auto", list_roots_callback=roots(server.world.folder)) as client:
+@pytest.mark.parametrize("offered", ["wider", "none"])
+async def test_a_wider_root_or_none_leaves_the_folder_of_the_server_as_it_is(server, offered):
+    answer = roots(server.world.folder) if offered == "wider" else roots()
+    async with over_http(server.url, "auto", list_roots_callback=answer) as client:
         assert text_of(await client.call_tool("Read", {"file_path": "inner/a.txt"})) == "1\tinner"
