@@ -12,7 +12,14 @@ from pegboard.wording import nearest
 GROUP = "pegboard.mcp_commands"
 """An entry point names a module with `run(words) -> int`; the first line of its docstring is shown in the help."""
 
-OWN: dict[str, str] = {}
+OWN = {
+    "list": "the servers here, and what is known about them",
+    "test": "connect to servers and list their tools",
+    "add": "add a server to your settings or to .mcp.json",
+    "remove": "remove a server",
+    "login": "log in at a server with a browser",
+    "approve": "see what has changed about a server, and approve it",
+}
 """The sub-commands of this distribution and what each does."""
 
 
