@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pegboard import PegboardError
 
@@ -38,8 +38,16 @@ def words_for(error: BaseException, server: ServerConfig) -> str:
     for leaf in all_of_them:
         if isinstance(leaf, PegboardError):
             return leaf.message if hasattr(leaf, "message") else str(leaf)
+    for leaf in all_of_them:
+        if type(leaf).__name__ == "ValidationError":
+            return f"What it sent does not follow the protocol: {_first_fault(leaf)}."
     said = next((leaf for leaf in all_of_them if str(leaf)), all_of_them[0])
     text = str(said).strip() or type(said).__name__
     if status := status_of(error):
         text = f"It answered with the HTTP status {status}. {text}"
     return text if text.endswith((".", "!", "?")) else f"{text}."
+
+
+def _first_fault(error: Any) -> str:
+    fault = error.errors(include_url=False, include_input=False)[0]
+    return f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}"

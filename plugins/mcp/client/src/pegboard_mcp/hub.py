@@ -113,10 +113,9 @@ class Hub:
         self.start(ctx)
 
         async def again() -> None:
-            connection.settled = asyncio.Event()
             connection.lost("It was restarted.")
-            connection.want()
-            await connection.settled.wait()
+            connection.client = None
+            await connection.ready()
 
         if connection.state != "changed":
             await self.run(again)
