@@ -99,7 +99,7 @@ async def test_a_schema_that_is_not_an_object_costs_only_its_tool(world):
     assert [name for name in board.pool.names if name.startswith("mcp__")] == ["mcp__notes__fine"]
     first, second = hub.connections["notes"].refused
     assert "Its input schema must be an object with the type object, got []." in first
-    assert "got {'type': 'string'}" in second
+    assert 'got {"type": "string"}.' in second
     await close(board)
 
 

@@ -85,8 +85,8 @@ async def test_everything_that_a_server_can_do(world, http, kind):
     assert rows[1]["uri"] == "note://{id}"
     read = await board.call("ReadMcpResource", {"server": "sdk", "uri": "note://7"})
     assert read.text == "the text of note://7"
-    wrong = await board.call("ReadMcpResource", {"server": "skd", "uri": "note://7"})
-    assert "There is no MCP server 'skd'. Did you mean sdk?" in wrong.text
+    wrong = await board.call("ReadMcpResource", {"server": "sdks", "uri": "note://7"})
+    assert "There is no MCP server 'sdks'. Did you mean 'sdk'?" in wrong.text
     await close(board)
 
 

@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import anyio
 
@@ -60,7 +60,7 @@ class Connection:
     def __init__(self, server: ServerConfig, shelf: Shelf) -> None:
         self.server, self.shelf = server, shelf
         self.state = "idle"
-        """`idle`, `starting`, `ready`, `lost`, `failed`, or `changed`: a project's server whose command is another now."""
+        """`idle`, `starting`, `ready`, `lost`, `failed`; or `changed`, for a project's server with another command."""
         self.problem = ""
         self.version = 0
         self.refused: list[str] = []
@@ -69,6 +69,8 @@ class Connection:
         self.known = False
         """Whether its tools are known, from now or from an earlier session."""
         self.client: Client | None = None
+        self.status: int | None = None
+        """The last HTTP status that its server answered with."""
         self.settled = asyncio.Event()
         """Set when the first attempt has come to an end, whatever it is."""
         self._process: OpenProcess | None = None
@@ -110,7 +112,7 @@ class Connection:
                 self._fail(str(error))
                 return
             except Exception as error:
-                self._fail(self._why or words_for(error, self.server))
+                self._fail(self._why or words_for(error, self.server, self.status))
             failures = 1 if time.monotonic() - began > SETTLED else failures + 1
             if self._callers:
                 continue
@@ -159,7 +161,7 @@ class Connection:
                 self._take(self.listing)
 
     async def _live(self, where: Where) -> None:
-        self.state, self._why = "starting", ""
+        self.state, self._why, self.status = "starting", "", None
         self._closed, self._dirty = asyncio.Event(), asyncio.Event()
         async with self._connected(where) as client:
             self.client, self.state, self.problem = client, "ready", ""
@@ -247,6 +249,10 @@ class Connection:
     def _settle(self) -> None:
         self._ended = self._begun
         self.settled.set()
+
+    async def note_response(self, response: Any) -> None:
+        """The server has answered over HTTP. The SDK does not say with which status."""
+        self.status = response.status_code
 
     def note_process(self, process: OpenProcess) -> None:
         """The server runs as this process."""
