@@ -17,7 +17,7 @@ from anyio import Lock, to_thread
 from anyio.lowlevel import current_token
 
 from pegboard.calls import JSON, Block, Call, Result
-from pegboard.content import text_size
+from pegboard.content import cut, text_size
 from pegboard.context import Context, PathFilter, ProcessSpec, Services
 from pegboard.contract import Tool
 from pegboard.errors import PluginError, ToolError
@@ -25,10 +25,9 @@ from pegboard.execution.dispatch import BoundTool, CallRun, dispatch
 from pegboard.execution.hooks import maybe_await
 from pegboard.execution.limits import limits_of, turn_options
 from pegboard.execution.nested import dispatch_nested
-from pegboard.execution.results import ResultsStore
 from pegboard.execution.threads import runner
 from pegboard.execution.turn import run_calls
-from pegboard.extensions import Profile
+from pegboard.extensions import Profile, ResultsStore
 from pegboard.loaded_plugins import LoadedPlugins, application_tools
 from pegboard.plugins import index
 from pegboard.plugins.features import Features
@@ -38,6 +37,7 @@ from pegboard.pool.entries import Entry, Pool, edited
 from pegboard.pool.sources import Given, Sources, offered_sources
 from pegboard.settings import Settings
 from pegboard.settings import load as load_settings
+from pegboard.settings.layers import with_filters
 from pegboard.wording import nearest
 
 if TYPE_CHECKING:
@@ -77,15 +77,14 @@ class Board:
         if self._services is not None:
             return self._services
         offered: dict[str, Any] = {"tools": ToolCatalog(lambda: self.pool, lambda name: getattr(self.hooks, name, ()))}
-        for register in reversed(self.hooks.register_services):
+        for register in reversed(self.hooks.register_services):  # The first plugin is last, so that its services win.
             offered |= register(self.settings, self.env)
         return Services.of(offered)
 
-    @cached_property
-    def results(self) -> ResultsStore:
-        """Where results go that are too long for a conversation."""
-        days = self.settings.get("resultRetentionDays")
-        return ResultsStore.for_session(self.env, token_hex(8), retention_days=days)
+    @property
+    def results(self) -> ResultsStore | None:
+        """Where results go that are too long for a conversation, if a plugin keeps them."""
+        return self.services.others.get("results")  # type: ignore[return-value]
 
     @classmethod
     def load(
@@ -203,15 +202,21 @@ class Board:
         return lambda path: all(test(path) for test in tests)
 
     async def fit(self, tool: Tool[Any, Any], blocks: tuple[Block, ...], call: Call) -> tuple[Block, ...]:
-        """Content that is too long for the model: saved whole, and shown as a preview."""
+        """Content that is too long for the model: saved whole and shown as a preview, or cut where nobody saves it."""
+        limit, store = tool.max_result_chars, self.results
+        if store is None:
+            return blocks if limit is None else cut(blocks, limit, tool.name)
         if text_size(blocks) < LARGE:
-            return self.results.fit(blocks, tool.max_result_chars, tool.name, call.id)
-        return await to_thread.run_sync(self.results.fit, blocks, tool.max_result_chars, tool.name, call.id)
+            return store.fit(blocks, limit, tool.name, call.id)
+        return await to_thread.run_sync(store.fit, blocks, limit, tool.name, call.id)
 
     def refresh(self) -> Pool:
         """Ask changed sources again and rebuild the pool if anything moved; a failing source keeps its last tools."""
         if not self._sources.poll(self.hooks.emit) and self.pool.version:
             return self.pool
+        return self._rebuild()
+
+    def _rebuild(self) -> Pool:
         before = {entry.name: entry.definition for entry in self.pool.entries}
         self.pool = assemble(
             self._plugins.found,
@@ -227,7 +232,7 @@ class Board:
             self.pool.notices += [n for check in self.hooks.check_tools for n in check(self.settings, infos)]
         if self.settings.get("strict"):
             require_binaries(self.pool)
-        self._bound.clear()
+        self._bound.clear()  # A tool of the same name may be another one now.
         after = {entry.name: entry.definition for entry in self.pool.entries}
         if self.pool.version > 1 and before != after:
             self.hooks.emit(
@@ -238,6 +243,14 @@ class Board:
                 changed=sorted(name for name in before.keys() & after.keys() if before[name] != after[name]),
             )
         return self.pool
+
+    def filter_tools(self, available: Sequence[str] | None = None, excluded: Sequence[str] = ()) -> Pool:
+        """Show other tools from now on: these lists take the place of those of the command line.
+
+        None shows all that are there. Baked and managed settings hold; names that mean no tool become notices.
+        """
+        self.settings = with_filters(self.settings, available, excluded)
+        return self._rebuild()
 
     def definitions(self, profile: Profile | None = None, loaded: Sequence[str] = ()) -> list[dict[str, Any]]:
         """What a request for this model lists, after every `edit_definition`."""

@@ -24,14 +24,12 @@ if TYPE_CHECKING:
 
     Stamp = tuple[str, int, int, int]
 
-# Imports happen inside functions: listing tools must not pay for them.
-
 FORMAT = 8
 HOME = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 DESCRIBERS = [
     os.path.join(HOME, *name.split("/"))
     for name in (
-        *("contract.py", "function_tool.py", "inputs.py", "schemas.py", "reserved.py", "settings/keys.py"),
+        *("contract.py", "function_tool.py", "inputs.py", "schemas.py", "reserved.txt", "settings/keys.py"),
         *("plugins/declarations.py", "plugins/discovery.py", "plugins/hook_checks.py"),
         *("plugins/loader.py", "plugins/scan.py"),
     )

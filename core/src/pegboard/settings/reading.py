@@ -61,40 +61,30 @@ def load(
     for path, compatible in places.managed_files(managed):
         reader.file("managed", path, compatible=compatible)
     if cli:
-        reader.take("cli", "the command line", dict(cli))
+        reader.take(_Source("cli", "the command line"), dict(cli))
     if application:
-        reader.take("cli", "the application", dict(application))
+        reader.take(_Source("cli", "the application"), dict(application))
     if settings_file:
         reader.file("cli", os.path.abspath(settings_file), required=True)
     reader.environment(env)
     own = places.user_files(env)
     at_home = [(os.path.realpath(path), compatible) for path, compatible in own]
     for name, layer in (("settings.local.json", "local"), ("settings.json", "project")):
-        for path, compatible in zip(places.repository_files(root, name), (False, True), strict=True):
+        for path, compatible in places.project_files(root, cwd, name):
             # In the home directory itself these are the user's files, read below.
             if (os.path.realpath(path), compatible) not in at_home:
                 reader.file(layer, path, compatible=compatible)
     for path, compatible in own:
         reader.file("user", path, compatible=compatible)
     reader.heed_the_owner()
-    return Settings(
-        reader.layers,
-        cwd=cwd,
-        root=root,
-        problems=reader.problems,
-        notices=reader.notices,
-        withheld=reader.withheld,
-        trusted=trusted,
-        keys=keys,
-        unkept=reader.unkept,
-    )
+    return reader.report(Settings(reader.layers, cwd=cwd, root=root, trusted=trusted, keys=keys))
 
 
 def read_values(layer: str, source: str, values: Mapping[str, Any], keys: Keys) -> Settings:
     """Settings of one layer that are in no file yet, checked as if they were."""
     reader = _Reader(keys, trusted=True)
-    reader.take(layer, source, dict(values))
-    return Settings(reader.layers, problems=reader.problems, notices=reader.notices, keys=keys, unkept=reader.unkept)
+    reader.take(_Source(layer, source), dict(values))
+    return reader.report(Settings(reader.layers, keys=keys))
 
 
 def working_directory() -> str:
@@ -110,6 +100,21 @@ def _without_waiting(path: str, flags: int) -> int:
     return os.open(path, flags | os.O_NONBLOCK)
 
 
+class _Source:
+    """A file, the environment or an application, and what may be taken from it."""
+
+    __slots__ = ("compatible", "free", "made", "text")
+
+    def __init__(self, layer: str, name: str, *, sources: Mapping[str, str] | None = None) -> None:
+        self.made = Layer(layer, name, {}, sources)
+        self.free = layer not in FROM_REPOSITORY
+        """Whether its settings may loosen something."""
+        self.compatible = False
+        """Whether it is written for another host of the same rules: of its keys only those in common count."""
+        self.text = b""
+        """What stands in the file, to find the line of a fault."""
+
+
 class _Reader:
     """Collects layers, and what is wrong with them."""
 
@@ -121,6 +126,7 @@ class _Reader:
         self.problems: list[SettingsError] = []
         self.notices = [Notice(dist, fault) for dist, fault in keys.faults]
         self.unkept: list[tuple[str, str]] = []
+        self.ignored: dict[str, list[str]] = {}
 
     def file(self, layer: str, path: str, *, required: bool = False, compatible: bool = False) -> None:
         try:
@@ -142,12 +148,14 @@ class _Reader:
         except SettingsError as error:
             self.broken(layer, path, error)
             return
-        own = layer == "local" and self.vouches is not None and self.vouches(path, raw)
-        self.take(layer, path, found, may_loosen=own, compatible=compatible, text=raw)
+        source = _Source(layer, path)
+        source.compatible, source.text = compatible, raw
+        source.free |= layer == "local" and self.vouches is not None and self.vouches(path, raw)
+        self.take(source, found)
 
     def broken(self, layer: str, path: str, error: SettingsError) -> None:
         self.problems.append(error)
-        if layer in ("baked", "managed"):
+        if layer in OF_THE_OWNER:
             self.layers.append(Layer(layer, path, {"only": []}))  # What it forbids is unknown, so nothing is allowed.
 
     def environment(self, env: Mapping[str, str]) -> None:
@@ -168,44 +176,37 @@ class _Reader:
                 self.problems.append(error)
                 values.update(IN_DOUBT.get(key.name, {}))
         if values:
-            self.take("env", "the environment", values, sources)
+            self.take(_Source("env", "the environment", sources=sources), values)
 
-    def take(
-        self,
-        layer: str,
-        source: str,
-        found: dict[str, Any],
-        sources: Mapping[str, str] | None = None,
-        *,
-        may_loosen: bool = False,
-        compatible: bool = False,
-        text: bytes = b"",
-    ) -> None:
-        made = Layer(layer, source, {}, sources)
-        free = self.trusted or may_loosen or layer not in FROM_REPOSITORY
+    def take(self, source: _Source, found: dict[str, Any]) -> None:
+        source.free |= self.trusted
         said: set[str] = set()
         for name, value in flatten(found, self.groups):
             if name in said:
                 words = f"Duplicate setting {name}: with a dot and inside {name.partition('.')[0]}. Remove one."
-                self.problem(made, name, words)
+                self.problem(source, name, words)
             said.add(name)
             key = self.keys.get(name)
             if key is None:
-                self.undeclared(made, name, value, free=free, compatible=compatible, text=text)
-            elif key.compatible or not compatible:
-                self.take_value(made, key, value, free=free, compatible=compatible, text=text)
-        self.layers.append(made)
+                self.undeclared(source, name, value)
+            elif key.compatible or not source.compatible:
+                self.take_value(source, key, value)
+            else:
+                self.ignore(source, name)
+        self.layers.append(source.made)
 
-    def take_value(self, made: Layer, key: Key, value: Any, *, free: bool, compatible: bool, text: bytes) -> None:
+    def take_value(self, source: _Source, key: Key, value: Any) -> None:
         """Take one value, or say why it does not count."""
-        name = key.name
+        name, made = key.name, source.made
         place, wrong = made.source_of(name), misfit(key, value)
-        if wrong and compatible and key.kind == "mode":
+        if wrong and source.compatible and key.kind == "mode":
             self.notices.append(Notice(place, f"{name} is not used: Pegboard has no mode {value!r}."))
+        elif wrong and source.compatible and self.salvaged(source, key, value):
+            return
         elif wrong:
-            self.problem(made, name, wrong, text)
+            self.problem(source, name, wrong)
             made.values.update(IN_DOUBT.get(name, {}))
-        elif not free and (not key.repository or (name == "safeMode" and value is False)):
+        elif not source.free and (not key.repository or (name == "safeMode" and value is False)):
             self.withhold(name, place, value)
         elif key.reserves and made.name not in OF_THE_OWNER:
             self.notices.append(Notice(place, f"{name} is not used: only managed settings may set it."))
@@ -214,36 +215,59 @@ class _Reader:
         else:
             made.values[name] = value
 
-    def undeclared(self, made: Layer, name: str, value: Any, *, free: bool, compatible: bool, text: bytes) -> None:
+    def salvaged(self, source: _Source, key: Key, value: Any) -> bool:
+        """Take what is sound of a malformed value, and name what is not; False where that is not enough."""
+        # Imported here: only a malformed file needs it.
+        from pegboard.settings.salvage import NOTHING, salvage
+
+        made = source.made
+        found = None if made.name in OF_THE_OWNER else salvage(key, value, source.text.decode("utf-8-sig"))
+        if found is None:
+            return False
+        rest, faults = found
+        for line, words in faults:
+            place = made.source_of(key.name)
+            self.notices.append(Notice(place if line is None else f"{place}:{line}", f"{words} It is skipped."))
+        if rest is not NOTHING:
+            self.take_value(source, key, rest)
+        return True
+
+    def ignore(self, source: _Source, name: str) -> None:
+        """A key of the other host that means nothing here: `doctor` lists it."""
+        if name != "$schema":
+            self.ignored.setdefault(source.made.source_of(name), []).append(name)
+
+    def undeclared(self, source: _Source, name: str, value: Any) -> None:
         """Say of a key that nothing installed declares whether it is missed, misspelt or merely unknown."""
-        place, guard = made.source_of(name), GUARDS.get(name)
+        place, guard, compatible = source.made.source_of(name), GUARDS.get(name), source.compatible
         group = name.rpartition(".")[0]
         if guard and (guard.get("compatible") or not compatible):
-            if value and (free or guard.get("repository")):
+            if value and (source.free or guard.get("repository")):
                 self.unkept.append((name, place))
         elif name in self.keys.not_used:
             why, anyway = self.keys.not_used[name]
             if value != anyway:
                 self.notices.append(Notice(place, f"{name} is not used: {why}."))
         elif name in self.groups and (not compatible or self.is_shared(name)):
-            self.problem(made, name, f"{name} must be an object, got {shown(value)}.", text)
+            self.problem(source, name, f"{name} must be an object, got {shown(value)}.")
         elif compatible and not any(other.startswith(f"{group}.") for other in self.keys.not_used if group):
-            return  # The other host's own keys are none of our business.
+            self.ignore(source, name)
         else:
-            self.unknown(made, name, compatible=compatible, text=text)
+            self.unknown(source, name)
 
-    def unknown(self, made: Layer, name: str, *, compatible: bool, text: bytes) -> None:
+    def unknown(self, source: _Source, name: str) -> None:
         """A misspelt promise of protection stops everything where the owner of the machine wrote it."""
         protecting = {key for key, record in self.keys.records.items() if record.get("guard") or "reserves" in record}
         protecting |= {*GUARDS, *groups_of(GUARDS)}
-        if made.name in OF_THE_OWNER and not compatible and (meant := slip(name, protecting)):
-            self.problem(made, name, f"There is no setting {name!r}. Did you mean {meant!r}?", text)
+        owned = source.made.name in OF_THE_OWNER and not source.compatible
+        if owned and (meant := slip(name, protecting)):
+            self.problem(source, name, f"There is no setting {name!r}. Did you mean {meant!r}?")
             return
         owner = NAMESPACES.get(name.partition(".")[0])
         hint = did_you_mean(name, {*self.keys, *self.groups})
         if owner and owner not in self.owners:
             hint = f" It may belong to {owner}, which is not installed."
-        self.notices.append(Notice(made.source_of(name), f"There is no setting {name!r}.{hint}"))
+        self.notices.append(Notice(source.made.source_of(name), f"There is no setting {name!r}.{hint}"))
 
     def is_shared(self, group: str) -> bool:
         """Whether compatible hosts have a group of settings too."""
@@ -255,12 +279,18 @@ class _Reader:
         """The distributions that declare settings."""
         return {self.keys.owner(name) for name in self.keys}
 
-    def problem(self, made: Layer, name: str, words: str, text: bytes = b"") -> None:
+    def problem(self, source: _Source, name: str, words: str) -> None:
         """Note what is wrong with a key, with its line where the file is known."""
         line = column = None
-        if text:
-            line, column = find_value(text.decode("utf-8-sig"), name) or (None, None)
-        self.problems.append(SettingsError(words, source=made.source_of(name), line=line, column=column))
+        if source.text:
+            line, column = find_value(source.text.decode("utf-8-sig"), name) or (None, None)
+        self.problems.append(SettingsError(words, source=source.made.source_of(name), line=line, column=column))
+
+    def report(self, settings: Settings) -> Settings:
+        """The settings together with what was found on the way to them."""
+        settings.problems, settings.notices = self.problems, self.notices
+        settings.withheld, settings.unkept, settings.ignored = self.withheld, self.unkept, self.ignored
+        return settings
 
     def withhold(self, key: str, place: str, value: Any) -> None:
         """Keep back what would loosen something, and say so."""

@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import sys
 
-from pegboard.hosting import DeferralPolicy, Features, assemble, guard_problems, load_index
+from pegboard.hosting import Features, assemble, guard_problems, load_index
 from pegboard.wording import counted
 from pegboard_cli import options, output
 from pegboard_cli.main import OK, USAGE
+from pegboard_session import DeferralPolicy
 
 # Imports happen inside functions: a listing and --help must not load what only other commands need.
 

@@ -1,9 +1,11 @@
-"""One exchange with the model: a request, the answer as it streams in, its calls, and their results."""
+"""One exchange with the model: a request, the answer as it streams in, its calls and results, and how it is stopped."""
 
 from __future__ import annotations
 
 import time
-from contextlib import aclosing
+from collections.abc import Generator
+from contextlib import aclosing, contextmanager
+from dataclasses import replace
 from itertools import count
 from typing import TYPE_CHECKING
 
@@ -12,8 +14,7 @@ import anyio
 from pegboard import Context, ProviderError, Result, Turn
 from pegboard.hosting import STOP, AbandonedThreads, text_size, turn_options
 from pegboard_session.answer import Answer, events_of
-from pegboard_session.deferred_tools import result_block
-from pegboard_session.history import Block, sendable
+from pegboard_session.history import Block, result_block, sendable
 from pegboard_session.providers import ProviderEvent, Request, TextDelta, ThinkingDelta
 
 if TYPE_CHECKING:
@@ -21,6 +22,41 @@ if TYPE_CHECKING:
 
 RESULTS_BUDGET = 200_000
 """How many characters all results of one turn may put into the conversation."""
+
+
+class Interruption:
+    """What is stopped when a session is interrupted, and whether it has been."""
+
+    def __init__(self) -> None:
+        self.happened = False
+        self.limit = ""
+        """The limit that interrupted it; empty for an interruption by a person."""
+        self.turn: Turn | None = None
+        self._scope: anyio.CancelScope | None = None
+
+    def reset(self) -> None:
+        """A new prompt begins."""
+        self.happened, self.limit = False, ""
+
+    @contextmanager
+    def cancels(self) -> Generator[anyio.CancelScope, None, None]:
+        """What is awaited inside ends when the session is interrupted."""
+        with anyio.CancelScope() as scope:
+            self._scope = scope
+            try:
+                yield scope
+            finally:
+                self._scope = None
+
+    def request(self, why: str, limit: str) -> None:
+        """Stop the running turn, and whatever else is awaited."""
+        if limit and not self.happened:
+            self.limit = limit
+        self.happened = True
+        if self.turn:
+            self.turn.cancel(why)
+        if self._scope:
+            self._scope.cancel()
 
 
 class Exchange:
@@ -64,6 +100,9 @@ class Exchange:
         session, interruption = self._session, self._session.interruption
         answer, broken = Answer(session.conversation.call_ids), None
         request = session.conversation.request()
+        # The tools of this very request: a model or a source that changes while it runs counts for the next one.
+        session.desk.refused = session.tools.refused(session.profile)
+        session.desk.deferred = session.tools.deferred(session.profile)
         session.emit("request_started", attempt=attempt)
         async with Turn(session.ctx, session.desk, **self._options) as turn:
             interruption.turn = turn
@@ -82,8 +121,14 @@ class Exchange:
             recorded = [(result, self._record_result(result, turn)) async for result in turn.results()]
         interruption.turn = None
         self._move_on(turn.ctx)
-        self._append_results(recorded)
-        return answer, [result for result, _ in recorded]
+        remarks, stop = (
+            await session.hooks.turn(session.ctx, [result for result, _ in recorded]) if recorded else ([], "")
+        )
+        self._append_results(recorded, remarks)
+        results = [result for result, _ in recorded]
+        if stop:
+            results[-1] = replace(results[-1], metadata={**results[-1].metadata, STOP: stop})
+        return answer, results
 
     async def _read_answer(self, request: Request, answer: Answer, turn: Turn) -> None:
         session = self._session
@@ -108,7 +153,7 @@ class Exchange:
     def _commit_answer(self, request: Request, answer: Answer) -> None:
         """The message as far as it is complete becomes part of the conversation."""
         session = self._session
-        session.compaction.meter.learn(request, answer.usage)
+        session.compaction.meter.counted = (request, answer.usage)  # Compared later: calls are running now.
         if blocks := sendable(answer.blocks):
             session.conversation.append("assistant", blocks)
         session.account.count(session.model, answer.usage)
@@ -123,7 +168,7 @@ class Exchange:
             turn.cancel("because a hook stopped the session")
         return block
 
-    def _append_results(self, recorded: list[tuple[Result, Block]]) -> None:
+    def _append_results(self, recorded: list[tuple[Result, Block]], more: list[Block]) -> None:
         """All results of a turn go back in one message, in request order, with what there is to say besides."""
         if not recorded:
             return
@@ -131,11 +176,12 @@ class Exchange:
         results, blocks = [result for result, _ in recorded], [block for _, block in recorded]
         budget = self._budget
         if sum(text_size(result.content) for result in results) > budget:
-            for index, fitted in enumerate(session.board.results.fit_turn(results, budget)):
+            for index, fitted in enumerate(session.desk.results.fit_turn(results, budget)):
                 if fitted is not results[index]:
                     blocks[index] = result_block(fitted)
                     session.write("result", block=blocks[index])
         remarks: list[Block] = [{"type": "text", "text": words} for result in results for words in result.messages]
+        remarks += more
         remarks += session.conversation.take_news("results")
         if remarks:
             session.write("user", content=remarks)
