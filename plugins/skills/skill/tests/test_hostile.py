@@ -142,7 +142,7 @@ async def test_names_that_look_alike_are_one_name(world):
 async def test_five_hundred_skills_stay_within_the_budget(world):
     for number in range(500):
         world.skill(f"skill-{number:03}", body="x", place=".claude/skills")
-    async with world.session(says(), **{"skills": {"listingChars": 6000}}) as session:
+    async with world.session(says(), skills={"listingChars": 6000}) as session:
         await session.run("Go")
     told = reminders(session.messages[0])
     assert sum(map(len, told)) <= 6_100

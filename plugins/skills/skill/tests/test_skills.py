@@ -88,7 +88,7 @@ async def test_a_person_is_asked_where_a_skill_does_more_than_tell(world):
 async def test_allowed_tools_hold_for_the_turn_that_uses_the_skill(world):
     world.skill("make", "allowed-tools: Bash(touch:*), Write\n")
     turns = [use("make"), runs("touch a"), runs("rm a"), says(), runs("touch b"), says()]
-    async with world.session(*turns, **{"permissions": {"allow": ["Skill"]}}) as session:
+    async with world.session(*turns, permissions={"allow": ["Skill"]}) as session:
         await session.run("Go")
         assert len(world.person.asked) == 1
         assert (world.repo / "a").exists() is False
@@ -270,7 +270,7 @@ async def test_after_a_summary_skills_are_told_and_shown_again(world):
 
 async def test_skills_can_be_switched_off(world):
     world.skill("one")
-    async with world.session(use("one"), says(), **{"skills": {"enabled": False}}) as session:
+    async with world.session(use("one"), says(), skills={"enabled": False}) as session:
         await session.run("Go")
     assert reminders(session.messages[0]) == []
     assert "there are no skills here" in results(session)[0]

@@ -42,7 +42,9 @@ class World:
         return load(str(cwd or self.repo), application=given, trusted=trusted)
 
     def board(self, *, trusted=True, cwd=None, asks=True, **given):
-        settings = self.settings(trusted=trusted, cwd=cwd, **given)
+        return self.board_of(self.settings(trusted=trusted, cwd=cwd, **given), asks=asks)
+
+    def board_of(self, settings, *, asks=True):
         return Board.load(settings=settings, plugins=[self.person] if asks else [])
 
     def session(self, *turns, board=None, **given):
