@@ -8,14 +8,12 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pegboard.pool.entries import Entry, Pool
-    from pegboard.settings.layers import Settings
+    from pegboard import Entry, Pool, Settings
 
 DEFERRABLE = ("dynamic", "third-party")
 """The partitions that can be deferred, the first one first. Built-in tools always stay."""
 USUAL_WINDOW = 200_000
 """The context window that is assumed where it is not known, in tokens."""
-LAYER = "deferral"
 
 
 class DeferralPolicy:

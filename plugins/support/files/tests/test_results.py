@@ -13,8 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pegboard.calls import Document, Image, Result, Text
-from pegboard.execution.results import TERMINAL_ESCAPE, Preview, ResultsStore, after, before, text_size
+from pegboard import TERMINAL_ESCAPE, Board, Call, Context, Document, Image, Input, Result, Text, tool
+from pegboard.hosting import text_size
+from pegboard_files.results import Preview, ResultsStore, after, before
 
 RED = "\x1b[31m"
 LINK = "\x1b]8;;https://example.org/a/long/address\x1b\\"
@@ -232,7 +233,7 @@ def test_a_session_name_cannot_leave_the_results_folder(tmp_path):
 def test_two_hundred_megabytes_cost_little_extra_memory(tmp_path):
     script = (
         "import resource, sys\nfrom pathlib import Path\nfrom pegboard.calls import Text\n"
-        "from pegboard.execution.results import ResultsStore\n"
+        "from pegboard_files.results import ResultsStore\n"
         "store, text = ResultsStore(Path(sys.argv[1])), Text('abcd\\n' * 40_000_000)\n"
         "before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
         "[shown] = store.fit([text], 30_000, 'Bash', 'c1')\n"
@@ -244,3 +245,23 @@ def test_two_hundred_megabytes_cost_little_extra_memory(tmp_path):
     extra_kb, size = map(int, done.stdout.split())
     assert size == 200_000_000
     assert extra_kb < 20_000
+
+
+class FloodInput(Input):
+    """Nothing."""
+
+
+@tool(read_only=True, open_world=False)
+def Flood(args: FloodInput, ctx: Context) -> str:
+    """Say a lot."""
+    return "é" * 100_000_000
+
+
+async def test_two_hundred_megabytes_of_a_call_are_saved_and_previewed(tmp_path):
+    board = Board.load(cwd=tmp_path, env={"HOME": str(tmp_path)}, tools=[Flood])
+    result = await board.dispatch(Call("1", "Flood"))
+    assert not result.is_error
+    assert len(result.text) <= 4000
+    [file] = list((tmp_path / ".local/state/pegboard/results").rglob("Flood*.txt"))
+    assert file.stat().st_size == 200_000_000
+    assert str(file) in result.text

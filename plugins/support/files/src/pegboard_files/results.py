@@ -13,22 +13,14 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TypeGuard
 
-from pegboard.calls import Block, Result, Text
-from pegboard.content import text_size
-from pegboard.settings.locations import private_folder, state_dir
+from pegboard import TERMINAL_ESCAPE, Block, Result, Text
+from pegboard.hosting import text_size
+from pegboard.settings import private_folder, state_dir
 
-TERMINAL_ESCAPE = re.compile(
-    r"""
-      (?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]                  # colours, movements
-    | (?:\x1b\]|\x9d)[^\x07\x1b\x9c]*(?:\x07|\x1b\\|\x9c)  # titles, links
-    | \x1b[PX^_][^\x1b]*\x1b\\                          # device strings
-    | \x1b[ -/]*[0-~]
-    """,
-    re.VERBOSE,
-)
 LONGEST_ESCAPE = 4_096
 INTRODUCERS = re.compile("[\x1b\x9b\x9d]")
 PREVIEW_CHARS = 4_000
@@ -124,6 +116,26 @@ class ResultsStore:
             with suppress(OSError):
                 part.unlink(missing_ok=True)
             return None, error.strerror or str(error)
+
+
+class BoardResults:
+    """The service `results` of one board. Its folder is made, and old ones are cleared, when a result is too long."""
+
+    def __init__(self, env: Mapping[str, str], retention_days: float | None = RETENTION_DAYS) -> None:
+        # The name is chosen now: two threads that save the first result at the same time use the same folder.
+        self._env, self._days, self._name = env, retention_days, secrets.token_hex(8)
+
+    @cached_property
+    def _store(self) -> ResultsStore:
+        return ResultsStore.for_session(self._env, self._name, retention_days=self._days)
+
+    def fit(self, blocks: Sequence[Block], limit: int | None, name: str, call_id: str) -> tuple[Block, ...]:
+        """The blocks, or a preview where their text is beyond the limit."""
+        return self._store.fit(blocks, limit, name, call_id)
+
+    def fit_turn(self, results: Sequence[Result], budget: int) -> list[Result]:
+        """The results of a turn within the budget."""
+        return self._store.fit_turn(results, budget)
 
 
 def remove_old(folder: Path, days: float) -> None:
