@@ -13,7 +13,7 @@ DISTRIBUTIONS: frozenset[str] = frozenset([
     "pegboard-confine", "pegboard-core", "pegboard-edit", "pegboard-files", "pegboard-glob", "pegboard-grep",
     "pegboard-hooks", "pegboard-hosts", "pegboard-http", "pegboard-ignore", "pegboard-media", "pegboard-memory",
     "pegboard-notebook", "pegboard-openai", "pegboard-patch", "pegboard-processes", "pegboard-prompt", "pegboard-read",
-    "pegboard-rules", "pegboard-sandbox", "pegboard-session", "pegboard-tasks", "pegboard-testing",
+    "pegboard-rules", "pegboard-sandbox", "pegboard-session", "pegboard-tasks", "pegboard-testing", "pegboard-todo",
     "pegboard-toolsearch", "pegboard-trust", "pegboard-webfetch", "pegboard-write",
 ])
 """Every distribution of the workspace."""
@@ -25,8 +25,9 @@ PLUGINS: frozenset[tuple[str, str]] = frozenset([
     ("pegboard-memory", "host.memory"), ("pegboard-notebook", "files.notebook"), ("pegboard-openai",
     "providers.openai"), ("pegboard-patch", "files.patch"), ("pegboard-processes", "support.processes"),
     ("pegboard-prompt", "host.prompt"), ("pegboard-read", "files.read"), ("pegboard-rules", "policy.rules"),
-    ("pegboard-sandbox", "policy.sandbox"), ("pegboard-tasks", "tasks.background"), ("pegboard-toolsearch",
-    "discovery.toolsearch"), ("pegboard-webfetch", "web.fetch"), ("pegboard-write", "files.write"),
+    ("pegboard-sandbox", "policy.sandbox"), ("pegboard-tasks", "tasks.background"), ("pegboard-todo", "tasks.todo"),
+    ("pegboard-toolsearch", "discovery.toolsearch"), ("pegboard-webfetch", "web.fetch"), ("pegboard-write",
+    "files.write"),
 ])
 """Every plugin: its distribution and its entry point."""
 
@@ -34,8 +35,10 @@ OWNERS: dict[str, tuple[str, str]] = {
     "Agent": ("pegboard-agent", "agents.agent"), "ApplyPatch": ("pegboard-patch", "files.patch"), "Bash":
     ("pegboard-bash", "shell.bash"), "Edit": ("pegboard-edit", "files.edit"), "Glob": ("pegboard-glob", "search.glob"),
     "Grep": ("pegboard-grep", "search.grep"), "NotebookEdit": ("pegboard-notebook", "files.notebook"), "Read":
-    ("pegboard-read", "files.read"), "TaskOutput": ("pegboard-tasks", "tasks.background"), "TaskStop":
-    ("pegboard-tasks", "tasks.background"), "ToolSearch": ("pegboard-toolsearch", "discovery.toolsearch"), "WebFetch":
+    ("pegboard-read", "files.read"), "TaskCreate": ("pegboard-todo", "tasks.todo"), "TaskGet": ("pegboard-todo",
+    "tasks.todo"), "TaskList": ("pegboard-todo", "tasks.todo"), "TaskOutput": ("pegboard-tasks", "tasks.background"),
+    "TaskStop": ("pegboard-tasks", "tasks.background"), "TaskUpdate": ("pegboard-todo", "tasks.todo"), "TodoWrite":
+    ("pegboard-todo", "tasks.todo"), "ToolSearch": ("pegboard-toolsearch", "discovery.toolsearch"), "WebFetch":
     ("pegboard-webfetch", "web.fetch"), "Write": ("pegboard-write", "files.write"),
 }
 """Who brings each tool."""
@@ -73,8 +76,8 @@ NAMESPACES: dict[str, str] = {
     "pegboard-ignore", "serviceTier": "pegboard-session", "sessionRetentionDays": "pegboard-session", "speed":
     "pegboard-session", "stopSequences": "pegboard-session", "strict": "pegboard-core", "systemPrompt":
     "pegboard-prompt", "thinking": "pegboard-session", "thinkingBudget": "pegboard-session", "thinkingDisplay":
-    "pegboard-session", "timeouts": "pegboard-core", "tokenBudget": "pegboard-session", "webfetch": "pegboard-webfetch",
-    "write": "pegboard-write",
+    "pegboard-session", "timeouts": "pegboard-core", "todo": "pegboard-todo", "tokenBudget": "pegboard-session",
+    "webfetch": "pegboard-webfetch", "write": "pegboard-write",
 }
 """Who declares the settings with this name or in this group."""
 
