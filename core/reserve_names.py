@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import sys
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Mapping
 from pathlib import Path
-from textwrap import wrap
 from typing import Any
 
 from pegboard.plugins import index
@@ -21,18 +20,8 @@ from pegboard.plugins.hook_checks import read_hooks
 from pegboard.plugins.scan import scan
 
 WORKSPACE = Path(__file__).parent.parent
-WIDTH = 116
-TARGET = WORKSPACE / "core/src/pegboard/reserved.py"
-HEAD = '''"""The names of Pegboard's own tools, hooks and settings. Written by core/reserve_names.py; do not edit."""
-
-from __future__ import annotations
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from pegboard.records import GuardRecord
-
-# fmt: off
-'''
+TARGET = WORKSPACE / "core/src/pegboard/reserved.txt"
+HEAD = "# The names of Pegboard's own tools, hooks and settings. Written by core/reserve_names.py; do not edit.\n"
 
 
 def projects() -> dict[str, tuple[Path, dict[str, Any]]]:
@@ -44,7 +33,7 @@ def projects() -> dict[str, tuple[Path, dict[str, Any]]]:
     return found
 
 
-def tables() -> dict[str, Any]:
+def tables() -> dict[str, Mapping[str, tuple[str, ...]]]:
     """What the file holds, from the workspace's projects and their installed plugins."""
     ours = projects()
     plugins = sorted((dist, entry) for dist, (_, points) in ours.items() for entry in points.get("pegboard", ()))
@@ -66,54 +55,30 @@ def tables() -> dict[str, Any]:
             path = folder / "src" / f"{value.partition(':')[0].replace('.', '/')}.py"
             hooks |= read_hooks(str(path), value, dist, hooks)
     namespaces: dict[str, str] = {}
-    guards: dict[str, Any] = {}
+    guards: dict[str, tuple[str, ...]] = {}
     for dist, (folder, points) in ours.items():
         for package in points.get("pegboard.settings", {}).values():
             path, entries = folder / "src" / package.replace(".", "/") / FILE, list(points.get("pegboard", ()))
             for name, record in read_declaration(str(path), dist, entries, own=True)[0].items():
                 namespaces[name.partition(".")[0]] = dist
                 if record.get("guard") and package != "pegboard":  # The core is always here.
-                    wanted = ("owner", "plugins", "repository", "compatible")
-                    guards[name] = {field: record[field] for field in wanted if field in record}  # type: ignore[literal-required]
+                    marks = [mark for mark in ("repository", "compatible") if record.get(mark)]
+                    guards[name] = (record["owner"], ",".join(record["plugins"]), *marks)
     return {
-        "DISTRIBUTIONS: frozenset[str]": sorted(ours),
-        "PLUGINS: frozenset[tuple[str, str]]": plugins,
-        "OWNERS: dict[str, tuple[str, str]]": owners,
-        "ALIASES: dict[str, str]": aliases,
-        "HOOKS: dict[str, str]": {name: hook["owner"] for name, hook in hooks.items()},
-        "NAMESPACES: dict[str, str]": namespaces,
-        "GUARDS: dict[str, GuardRecord]": guards,
+        "distribution": dict.fromkeys(ours, ()),
+        "plugin": {entry: (dist,) for dist, entry in plugins},
+        "tool": owners,
+        "alias": {name: (tool,) for name, tool in aliases.items()},
+        "hook": {name: (hook["owner"],) for name, hook in hooks.items()},
+        "setting": {name: (dist,) for name, dist in namespaces.items()},
+        "guard": guards,
     }
 
 
-ABOUT = {
-    "DISTRIBUTIONS": "Every distribution of the workspace.",
-    "PLUGINS": "Every plugin: its distribution and its entry point.",
-    "OWNERS": "Who brings each tool.",
-    "ALIASES": "Former names of tools; rules and transcripts still use them.",
-    "HOOKS": "Who specifies each hook that is not the core's.",
-    "NAMESPACES": "Who declares the settings with this name or in this group.",
-    "GUARDS": "Settings that promise protection, and the plugins that keep the promise.",
-}
-
-
 def text() -> str:
-    """The whole file, with as many names in a line as fit."""
-    parts = [HEAD]
-    for name, table in tables().items():
-        value = dict(sorted(table.items())) if isinstance(table, dict) else table
-        opening, closing = ("frozenset([", "])") if "frozenset" in name else ("{", "}")
-        rows = packed([f"{key!r}: {value[key]!r}" for key in value] if isinstance(value, dict) else map(repr, value))
-        body = "".join(f"    {row}\n" for row in rows)
-        about = ABOUT[name.partition(":")[0]]
-        parts.append(f'\n{name} = {opening}\n{body}{closing}\n"""{about}"""\n')
-    return "".join(parts)
-
-
-def packed(items: Iterable[str]) -> list[str]:
-    """The items with their commas, as many in a row as its width allows. No name has a space in it."""
-    text = "".join(f"{item}, " for item in items).replace("'", '"')
-    return wrap(text, WIDTH, break_long_words=False, break_on_hyphens=False)
+    """The whole file: a line for each name, with its kind before it and what belongs to it after it."""
+    rows = [(kind, name, *more) for kind, table in tables().items() for name, more in sorted(table.items())]
+    return HEAD + "".join(f"{' '.join(row)}\n" for row in rows)
 
 
 def main() -> int:

@@ -12,7 +12,7 @@ from pegboard.plugins.builtin import RESERVED
 
 REPOSITORY = Path(__file__).parent.parent
 SOURCES = ("core/src", "plugins/policy/rules/src", "plugins/host/session/src")
-LISTS = {"builtin.py", "reserved.py", "reserved_names.py"}
+LISTS = {"builtin.py", "reserved_names.py"}
 """The files that hold the reserved names of the workspace."""
 
 CAPABILITIES = {("subjects.py", "Read"), ("subjects.py", "Edit")}

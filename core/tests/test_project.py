@@ -106,7 +106,7 @@ PUBLIC = {
         canonical content_block hookimpl jsonable resolve_path strictest tool tool_result
         """,
     "pegboard.hosting": """
-        ALIASES AbandonedThreads Absent BY_FULL_NAME BoundHooks BoundTool CODES CommandRecord DeferralPolicy Discovery
+        ALIASES AbandonedThreads Absent BY_FULL_NAME BoundHooks BoundTool CODES CommandRecord Discovery
         Entry Explanation FAMILIES Features GUARDS HOOKS Implementation Limits Loaded OWNERS PluginRecord Pool RESERVED
         ResultsStore STOP ScanRecord ToolRecord assemble discover dispatch_nested edited explain fitting guard_problems
         index_file is_builtin is_own is_here load_index load_plugin maybe_await normalise owner_of

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from pegboard import Board, Call, Context, Image, Input, Output, ToolError, hookimpl, tool
+from pegboard import Board, Call, Context, Document, Image, Input, Output, Text, ToolError, hookimpl, tool
 from pegboard.content import checked
 from pegboard.settings.layers import Settings
 
@@ -86,19 +86,17 @@ async def test_a_tool_that_changes_its_input_changes_nobody_elses(make):
     assert seen == [{"items": [1, 2]}]
 
 
-async def test_two_hundred_megabytes_are_saved_and_previewed(make, tmp_path):
-    @tool(read_only=True, open_world=False)
-    def Flood(args: TextInput, ctx: Context) -> str:
+async def test_without_a_plugin_that_keeps_results_a_long_one_is_cut(make):
+    @tool(read_only=True, open_world=False, max_result_chars=1_000)
+    def Flood(args: TextInput, ctx: Context) -> list[Text | Document]:
         """Say a lot."""
-        return "é" * 100_000_000
+        return [Text("a" * 700), Document(b"notes", "text/plain"), Text("b" * 700), Text("c")]
 
-    made = make(Flood)
-    result = await made.dispatch(Call("1", "Flood"))
-    assert not result.is_error
-    assert len(result.text) <= 4000
-    [file] = list((tmp_path / ".local/state/pegboard/results").rglob("Flood*.txt"))
-    assert file.stat().st_size == 200_000_000
-    assert str(file) in result.text
+    result = await make(Flood).dispatch(Call("1", "Flood"))
+    *shown, remark = result.content
+    assert shown == [Text("a" * 700), Document(b"notes", "text/plain"), Text("b" * 300), Text("")]
+    words = "The result of Flood has 1,401 characters; only the first 1,000 are shown."
+    assert remark == Text(f"[{words} To see more, ask for a smaller part.]")
 
 
 GREEDY = '''

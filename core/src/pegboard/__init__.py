@@ -42,7 +42,10 @@ if TYPE_CHECKING:  # Packed: one name in each line is three pages.
         JSON as JSON, Allow as Allow, Ask as Ask, Block as Block, Call as Call, Decision as Decision, Deny as Deny,
         Document as Document, Image as Image, Part as Part, Result as Result, Text as Text, strictest as strictest,
     )
-    from pegboard.content import content_block as content_block, jsonable as jsonable, tool_result as tool_result
+    from pegboard.content import (
+        TERMINAL_ESCAPE as TERMINAL_ESCAPE, content_block as content_block, jsonable as jsonable,
+        tool_result as tool_result,
+    )
     from pegboard.context import (
         Agent as Agent, Change as Change, Context as Context, Model as Model, ProcessSpec as ProcessSpec,
         Progress as Progress, Services as Services,
@@ -53,7 +56,6 @@ if TYPE_CHECKING:  # Packed: one name in each line is three pages.
         PolicyError as PolicyError, ProviderError as ProviderError, SettingsError as SettingsError,
         ToolError as ToolError,
     )
-    from pegboard.execution.results import TERMINAL_ESCAPE as TERMINAL_ESCAPE
     from pegboard.execution.turn import Turn as Turn
     from pegboard.extensions import (
         After as After, Answer as Answer, Before as Before, Event as Event,
@@ -74,11 +76,10 @@ if TYPE_CHECKING:  # Packed: one name in each line is three pages.
 _NAMES = {
     "board": "Board",
     "calls": "Allow Ask Block Call Decision Deny Document Image JSON Part Result Text strictest",
-    "content": "content_block jsonable tool_result",
+    "content": "TERMINAL_ESCAPE content_block jsonable tool_result",
     "context": "Agent Change Context Model ProcessSpec Progress Services",
     "contract": "API Facts Output Tool",
     "errors": "DefinitionError PegboardError PluginError PolicyError ProviderError SettingsError ToolError",
-    "execution.results": "TERMINAL_ESCAPE",
     "execution.turn": "Turn",
     "extensions": "After Answer Before Event Fine Mode Profile Question ToolInfo ToolSource",
     "function_tool": "tool",

@@ -17,7 +17,7 @@ from anyio import Lock, to_thread
 from anyio.lowlevel import current_token
 
 from pegboard.calls import JSON, Block, Call, Result
-from pegboard.content import text_size
+from pegboard.content import cut, text_size
 from pegboard.context import Context, PathFilter, ProcessSpec, Services
 from pegboard.contract import Tool
 from pegboard.errors import PluginError, ToolError
@@ -25,10 +25,9 @@ from pegboard.execution.dispatch import BoundTool, CallRun, dispatch
 from pegboard.execution.hooks import maybe_await
 from pegboard.execution.limits import limits_of, turn_options
 from pegboard.execution.nested import dispatch_nested
-from pegboard.execution.results import ResultsStore
 from pegboard.execution.threads import runner
 from pegboard.execution.turn import run_calls
-from pegboard.extensions import Profile
+from pegboard.extensions import Profile, ResultsStore
 from pegboard.loaded_plugins import LoadedPlugins, application_tools
 from pegboard.plugins import index
 from pegboard.plugins.features import Features
@@ -66,7 +65,7 @@ class Board:
         self._bound: dict[str, BoundTool] = {}
         self._plugins = LoadedPlugins(found, list(plugins), settings, self.env)
         self.hooks = self._plugins.bind(record=record)
-        sources, self._refused_sources = offered_sources(self.hooks.named("tool_sources"), settings)
+        sources, self._refused_sources = offered_sources(self.hooks.named("tool_sources"), settings, self.env)
         self._sources = Sources([Given("application", [*tools, *application_tools(self.hooks)]), *sources])
         self.pool = Pool([])
         self.refresh()
@@ -81,11 +80,10 @@ class Board:
             offered |= register(self.settings, self.env)
         return Services.of(offered)
 
-    @cached_property
-    def results(self) -> ResultsStore:
-        """Where results go that are too long for a conversation."""
-        days = self.settings.get("resultRetentionDays")
-        return ResultsStore.for_session(self.env, token_hex(8), retention_days=days)
+    @property
+    def results(self) -> ResultsStore | None:
+        """Where results go that are too long for a conversation, if a plugin keeps them."""
+        return self.services.others.get("results")  # type: ignore[return-value]
 
     @classmethod
     def load(
@@ -203,10 +201,13 @@ class Board:
         return lambda path: all(test(path) for test in tests)
 
     async def fit(self, tool: Tool[Any, Any], blocks: tuple[Block, ...], call: Call) -> tuple[Block, ...]:
-        """Content that is too long for the model: saved whole, and shown as a preview."""
+        """Content that is too long for the model: saved whole and shown as a preview, or cut where nobody saves it."""
+        limit, store = tool.max_result_chars, self.results
+        if store is None:
+            return blocks if limit is None else cut(blocks, limit, tool.name)
         if text_size(blocks) < LARGE:
-            return self.results.fit(blocks, tool.max_result_chars, tool.name, call.id)
-        return await to_thread.run_sync(self.results.fit, blocks, tool.max_result_chars, tool.name, call.id)
+            return store.fit(blocks, limit, tool.name, call.id)
+        return await to_thread.run_sync(store.fit, blocks, limit, tool.name, call.id)
 
     def refresh(self) -> Pool:
         """Ask changed sources again and rebuild the pool if anything moved; a failing source keeps its last tools."""

@@ -7,6 +7,7 @@ structural and needs no library; tools that decode pictures do so in their own p
 from __future__ import annotations
 
 import base64
+import re
 import zlib
 from collections.abc import Iterable
 from typing import Any
@@ -15,6 +16,16 @@ from pydantic import TypeAdapter
 from pydantic_core import to_json, to_jsonable_python
 
 from pegboard.calls import Block, Document, Image, Result, Text
+
+TERMINAL_ESCAPE = re.compile(
+    r"""
+      (?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]                  # colours, movements
+    | (?:\x1b\]|\x9d)[^\x07\x1b\x9c]*(?:\x07|\x1b\\|\x9c)  # titles, links
+    | \x1b[PX^_][^\x1b]*\x1b\\                          # device strings
+    | \x1b[ -/]*[0-~]
+    """,
+    re.VERBOSE,
+)
 
 MOST = 5_000_000
 """What a provider takes, in encoded bytes."""
@@ -74,6 +85,19 @@ def text_size(blocks: Iterable[Block]) -> int:
         if isinstance(block, Text):
             size += len(block.text)
     return size
+
+
+def cut(blocks: Iterable[Block], limit: int, name: str) -> tuple[Block, ...]:
+    """Content within a limit of characters: the rest is left out, and a remark says so. Pictures stay."""
+    shown: list[Block] = []
+    size, left = 0, limit
+    for block in blocks:
+        if isinstance(block, Text):
+            size += len(block.text)
+            block, left = Text(block.text[:left]), max(left - len(block.text), 0)
+        shown.append(block)
+    remark = f"The result of {name} has {size:,} characters; only the first {limit:,} are shown."
+    return (*shown, Text(f"[{remark} To see more, ask for a smaller part.]"))
 
 
 def tool_result(result: Result) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Protocol, TypeAlias
 
-from pegboard.calls import JSON, Call, Decision
+from pegboard.calls import JSON, Block, Call, Decision, Result
 from pegboard.context import Context
 from pegboard.contract import Facts, Tool
 from pegboard.errors import SettingsError
@@ -26,6 +26,18 @@ class ToolSource(Protocol):
 
     def tools(self) -> Sequence[Tool[Any, Any]]:
         """The tools as they are now. An error keeps the last good ones."""
+        ...
+
+
+class ResultsStore(Protocol):
+    """The service `results`: it keeps whole what is too long for a conversation. Saving blocks."""
+
+    def fit(self, blocks: Sequence[Block], limit: int | None, name: str, call_id: str) -> tuple[Block, ...]:
+        """The blocks as they are when their text is within the limit, else what the model sees instead."""
+        ...
+
+    def fit_turn(self, results: Sequence[Result], budget: int) -> list[Result]:
+        """The results of a turn so that their text is within the budget."""
         ...
 
 

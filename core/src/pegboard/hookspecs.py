@@ -130,13 +130,14 @@ class Hooks:
                 return [] if "Deploy" in tools else [Notice("acme", "There is no tool Deploy.")]
         """
 
-    def tool_sources(self, settings: Settings) -> Sequence[ToolSource]:
+    def tool_sources(self, settings: Settings, env: Mapping[str, str]) -> Sequence[ToolSource]:
         """Bring places that tools come from at run time.
 
         Called once, at assembly. Before each request the `version` of every source is compared and changed sources
         are asked again; one that fails keeps its last good tools. May not await.
 
         :param settings: the effective settings.
+        :param env: the environment variables of the board.
 
         Example::
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:  # Packed: one name in each line is three pages.
     from pegboard.plugins import index as _index
     from pegboard.errors import CODES as CODES
     from pegboard.content import text_size as text_size
+    from pegboard.extensions import ResultsStore as ResultsStore
     from pegboard.execution.dispatch import STOP as STOP, BoundTool as BoundTool
     from pegboard.execution.explain import Explanation as Explanation, explain as explain
     from pegboard.execution.hooks import (
@@ -22,7 +23,6 @@ if TYPE_CHECKING:  # Packed: one name in each line is three pages.
     )
     from pegboard.execution.limits import Limits as Limits, turn_options as turn_options
     from pegboard.execution.nested import dispatch_nested as dispatch_nested
-    from pegboard.execution.results import ResultsStore as ResultsStore
     from pegboard.execution.threads import AbandonedThreads as AbandonedThreads, runner as runner
     from pegboard.execution.turn import run_calls as run_calls
     from pegboard.inputs import validate as validate
@@ -36,7 +36,6 @@ if TYPE_CHECKING:  # Packed: one name in each line is three pages.
     from pegboard.plugins.index import is_here as is_here
     from pegboard.plugins.loader import Loaded as Loaded, load_plugin as load_plugin
     from pegboard.pool.assembly import assemble as assemble
-    from pegboard.pool.deferral import DeferralPolicy as DeferralPolicy
     from pegboard.pool.entries import Absent as Absent, Entry as Entry, Pool as Pool, edited as edited
     from pegboard.records import (
         CommandRecord as CommandRecord, Discovery as Discovery, PluginRecord as PluginRecord, ScanRecord as ScanRecord,
@@ -52,11 +51,11 @@ _NAMES = {
     "errors": "CODES",
     "content": "text_size",
     "execution.dispatch": "BoundTool STOP",
+    "extensions": "ResultsStore",
     "execution.explain": "Explanation explain",
     "execution.hooks": "BoundHooks Implementation fitting maybe_await",
     "execution.limits": "Limits turn_options",
     "execution.nested": "dispatch_nested",
-    "execution.results": "ResultsStore",
     "execution.threads": "AbandonedThreads runner",
     "execution.turn": "run_calls",
     "inputs": "validate",
@@ -67,7 +66,6 @@ _NAMES = {
     "plugins.index": "is_here file_for=index_file load=load_index roots=plugin_roots",
     "plugins.loader": "Loaded load_plugin",
     "pool.assembly": "assemble",
-    "pool.deferral": "DeferralPolicy",
     "pool.entries": "Absent Entry Pool edited",
     "records": "CommandRecord Discovery PluginRecord ScanRecord ToolRecord",
     "reserved": "GUARDS HOOKS",

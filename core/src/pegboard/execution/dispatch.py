@@ -17,8 +17,7 @@ from pegboard.content import text_size
 from pegboard.context import Context
 from pegboard.contract import Facts, Output, Tool, resolve_paths
 from pegboard.errors import ToolError
-from pegboard.execution.deferred_calls import with_schema
-from pegboard.execution.failure_results import denied, failed
+from pegboard.execution.failure_results import denied, failed, with_schema
 from pegboard.execution.hooks import (
     BoundHooks,
     fitting,

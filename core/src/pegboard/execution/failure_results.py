@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 from pegboard.calls import Allow, Result, Text
+from pegboard.context import Change
 from pegboard.errors import CODES, ToolError
 
 if TYPE_CHECKING:
@@ -37,6 +39,22 @@ def failed(run: CallRun, error: ToolError) -> Result:
         value=error.value,
         decision=run.decision,
         change=error.change,
+    )
+
+
+def with_schema(run: CallRun, error: ToolError) -> ToolError:
+    """The error about an input that does not fit, together with the schema that the model has not seen.
+
+    The tool counts as fetched from then on. Other errors stay as they are.
+    """
+    bound = run.bound
+    guessed = bound is not None and bound.deferred and run.args is None and error.code == "invalid_input"
+    if bound is None or not guessed or bound.tool.name in run.ctx.loaded_tools:
+        return error
+    name, schema = bound.tool.name, json.dumps(bound.tool.input_schema, ensure_ascii=False)
+    message = f"{error.message}\n{name} was not fetched before. This is the schema of its input:\n{schema}"
+    return ToolError(
+        message, code=error.code, remedy=error.remedy, value=error.value, change=Change(loaded_tools=(name,))
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from importlib.metadata import Distribution, EntryPoints, distributions
+from importlib.metadata import Distribution, EntryPoint, EntryPoints, distributions
 from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
@@ -40,11 +40,13 @@ class _Installed:
             raise ValueError("METADATA names no distribution")
         self.entries = entries
         api = {entry.value: entry.name for entry in entries.select(group=API_GROUP)}
-        basis = {"version": self.version, "record": self.record, "editable": self.editable, "root": self.root}
-        self.plugins = [
-            _describe(self.name, entry.name, entry.value, _api_for(entry.value, api), **basis)
-            for entry in entries.select(group=GROUP)
-        ]
+        self.plugins = [self._describe(entry, _api_for(entry.value, api)) for entry in entries.select(group=GROUP)]
+
+    def _describe(self, entry: EntryPoint, api: str) -> PluginRecord:
+        plugin = _unread(self.name, self.root, entry.name)
+        plugin["version"], plugin["value"], plugin["api"] = self.version, entry.value, api
+        plugin["editable"], plugin["record"] = self.editable, self.record
+        return plugin
 
     @property
     def commands(self) -> list[CommandRecord]:
@@ -123,28 +125,16 @@ def _damaged(dist: Distribution, error: Exception) -> list[PluginRecord]:
     name = os.path.basename(folder).partition("-")[0]
     if not ours or not name:
         return []
-    found = _describe(name, "", "", "", root=_root(dist))
+    found = _unread(name, _root(dist), "")
     reason = f"The metadata in {folder} cannot be read: {type(error).__name__}: {error}. Reinstall {name}."
     found["scan"] = refused("bad-metadata", reason)
     return [found]
 
 
-def _describe(
-    name: str, entry: str, value: str, api: str, *, root: str, version: str = "", record: str = "", editable: str = ""
-) -> PluginRecord:
-    return {
-        "id": f"{name}:{entry}",
-        "dist": name,
-        "version": version,
-        "entry": entry,
-        "family": entry.partition(".")[0],
-        "value": value,
-        "api": api,
-        "root": root,
-        "editable": editable,
-        "record": record,
-        "scan": None,
-    }
+def _unread(name: str, root: str, entry: str) -> PluginRecord:
+    """A plugin of which only the name is known yet."""
+    ours = {"id": f"{name}:{entry}", "dist": name, "entry": entry, "family": entry.partition(".")[0], "root": root}
+    return {**ours, **dict.fromkeys(("version", "value", "api", "editable", "record"), ""), "scan": None}  # type: ignore[typeddict-item]
 
 
 def _root(dist: Distribution) -> str:

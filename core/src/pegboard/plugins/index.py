@@ -26,12 +26,12 @@ if TYPE_CHECKING:
 
 # Imports happen inside functions: listing tools must not pay for them.
 
-FORMAT = 7
+FORMAT = 8
 HOME = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 DESCRIBERS = [
     os.path.join(HOME, *name.split("/"))
     for name in (
-        *("contract.py", "function_tool.py", "inputs.py", "schemas.py", "reserved.py", "settings/keys.py"),
+        *("contract.py", "function_tool.py", "inputs.py", "schemas.py", "reserved.txt", "settings/keys.py"),
         *("plugins/declarations.py", "plugins/discovery.py", "plugins/hook_checks.py"),
         *("plugins/loader.py", "plugins/scan.py"),
     )

@@ -54,6 +54,7 @@ def scan(plugin: PluginRecord, known: Mapping[str, HookRecord] | None = None) ->
         "ms": loaded.ms,
         "origin": loaded.origin,
         "files": _source_files(plugin) if plugin["editable"] else [],
+        "sources_when": [str(need) for need in getattr(loaded.plugin, "TOOL_SOURCES_WHEN", ())],
     }
 
 

@@ -8,7 +8,6 @@ import sys
 from pegboard.plugins.builtin import OWNERS, is_builtin, normalise
 from pegboard.plugins.features import Features
 from pegboard.pool.conflicts import settle
-from pegboard.pool.deferral import LAYER as DEFERRAL
 from pegboard.pool.entries import Absent, Entry, Pool
 from pegboard.settings.layers import FROM_REPOSITORY, ORDER, Layer, Notice, Settings
 from pegboard.settings.rules import bare_name, name_matches
@@ -176,11 +175,11 @@ def _not_denied(settings: Settings) -> Callable[[Entry], tuple[str, str] | None]
 
 def _needed(settings: Settings) -> Callable[[Entry], tuple[str, str] | None]:
     """Without deferral there is nothing to fetch."""
-    is_off = settings.get("deferral.mode") == "off"
+    is_off = settings.get("deferral.mode", "") == "off"  # Declared by the session; unknown where there is none.
 
     def keep(entry: Entry) -> tuple[str, str] | None:
         if is_off and entry.record["fetches_tools"]:
-            return DEFERRAL, f"{entry.name} fetches deferred tools, and deferral.mode is off."
+            return "deferral", f"{entry.name} fetches deferred tools, and deferral.mode is off."
         return None
 
     return keep

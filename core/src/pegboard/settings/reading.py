@@ -61,9 +61,9 @@ def load(
     for path, compatible in places.managed_files(managed):
         reader.file("managed", path, compatible=compatible)
     if cli:
-        reader.take("cli", "the command line", dict(cli))
+        reader.take(_Source("cli", "the command line"), dict(cli))
     if application:
-        reader.take("cli", "the application", dict(application))
+        reader.take(_Source("cli", "the application"), dict(application))
     if settings_file:
         reader.file("cli", os.path.abspath(settings_file), required=True)
     reader.environment(env)
@@ -93,7 +93,7 @@ def load(
 def read_values(layer: str, source: str, values: Mapping[str, Any], keys: Keys) -> Settings:
     """Settings of one layer that are in no file yet, checked as if they were."""
     reader = _Reader(keys, trusted=True)
-    reader.take(layer, source, dict(values))
+    reader.take(_Source(layer, source), dict(values))
     return Settings(reader.layers, problems=reader.problems, notices=reader.notices, keys=keys, unkept=reader.unkept)
 
 
@@ -108,6 +108,21 @@ def working_directory() -> str:
 def _without_waiting(path: str, flags: int) -> int:
     """Open without waiting for anyone: an archive can bring a pipe, and a repository a link to a device."""
     return os.open(path, flags | os.O_NONBLOCK)
+
+
+class _Source:
+    """A file, the environment or an application, and what may be taken from it."""
+
+    __slots__ = ("compatible", "free", "made", "text")
+
+    def __init__(self, layer: str, name: str, *, sources: Mapping[str, str] | None = None) -> None:
+        self.made = Layer(layer, name, {}, sources)
+        self.free = layer not in FROM_REPOSITORY
+        """Whether its settings may loosen something."""
+        self.compatible = False
+        """Whether it is written for another host of the same rules: of its keys only those in common count."""
+        self.text = b""
+        """What stands in the file, to find the line of a fault."""
 
 
 class _Reader:
@@ -142,8 +157,10 @@ class _Reader:
         except SettingsError as error:
             self.broken(layer, path, error)
             return
-        own = layer == "local" and self.vouches is not None and self.vouches(path, raw)
-        self.take(layer, path, found, may_loosen=own, compatible=compatible, text=raw)
+        source = _Source(layer, path)
+        source.compatible, source.text = compatible, raw
+        source.free |= layer == "local" and self.vouches is not None and self.vouches(path, raw)
+        self.take(source, found)
 
     def broken(self, layer: str, path: str, error: SettingsError) -> None:
         self.problems.append(error)
@@ -168,44 +185,33 @@ class _Reader:
                 self.problems.append(error)
                 values.update(IN_DOUBT.get(key.name, {}))
         if values:
-            self.take("env", "the environment", values, sources)
+            self.take(_Source("env", "the environment", sources=sources), values)
 
-    def take(
-        self,
-        layer: str,
-        source: str,
-        found: dict[str, Any],
-        sources: Mapping[str, str] | None = None,
-        *,
-        may_loosen: bool = False,
-        compatible: bool = False,
-        text: bytes = b"",
-    ) -> None:
-        made = Layer(layer, source, {}, sources)
-        free = self.trusted or may_loosen or layer not in FROM_REPOSITORY
+    def take(self, source: _Source, found: dict[str, Any]) -> None:
+        source.free |= self.trusted
         said: set[str] = set()
         for name, value in flatten(found, self.groups):
             if name in said:
                 words = f"Duplicate setting {name}: with a dot and inside {name.partition('.')[0]}. Remove one."
-                self.problem(made, name, words)
+                self.problem(source, name, words)
             said.add(name)
             key = self.keys.get(name)
             if key is None:
-                self.undeclared(made, name, value, free=free, compatible=compatible, text=text)
-            elif key.compatible or not compatible:
-                self.take_value(made, key, value, free=free, compatible=compatible, text=text)
-        self.layers.append(made)
+                self.undeclared(source, name, value)
+            elif key.compatible or not source.compatible:
+                self.take_value(source, key, value)
+        self.layers.append(source.made)
 
-    def take_value(self, made: Layer, key: Key, value: Any, *, free: bool, compatible: bool, text: bytes) -> None:
+    def take_value(self, source: _Source, key: Key, value: Any) -> None:
         """Take one value, or say why it does not count."""
-        name = key.name
+        name, made = key.name, source.made
         place, wrong = made.source_of(name), misfit(key, value)
-        if wrong and compatible and key.kind == "mode":
+        if wrong and source.compatible and key.kind == "mode":
             self.notices.append(Notice(place, f"{name} is not used: Pegboard has no mode {value!r}."))
         elif wrong:
-            self.problem(made, name, wrong, text)
+            self.problem(source, name, wrong)
             made.values.update(IN_DOUBT.get(name, {}))
-        elif not free and (not key.repository or (name == "safeMode" and value is False)):
+        elif not source.free and (not key.repository or (name == "safeMode" and value is False)):
             self.withhold(name, place, value)
         elif key.reserves and made.name not in OF_THE_OWNER:
             self.notices.append(Notice(place, f"{name} is not used: only managed settings may set it."))
@@ -214,36 +220,37 @@ class _Reader:
         else:
             made.values[name] = value
 
-    def undeclared(self, made: Layer, name: str, value: Any, *, free: bool, compatible: bool, text: bytes) -> None:
+    def undeclared(self, source: _Source, name: str, value: Any) -> None:
         """Say of a key that nothing installed declares whether it is missed, misspelt or merely unknown."""
-        place, guard = made.source_of(name), GUARDS.get(name)
+        place, guard, compatible = source.made.source_of(name), GUARDS.get(name), source.compatible
         group = name.rpartition(".")[0]
         if guard and (guard.get("compatible") or not compatible):
-            if value and (free or guard.get("repository")):
+            if value and (source.free or guard.get("repository")):
                 self.unkept.append((name, place))
         elif name in self.keys.not_used:
             why, anyway = self.keys.not_used[name]
             if value != anyway:
                 self.notices.append(Notice(place, f"{name} is not used: {why}."))
         elif name in self.groups and (not compatible or self.is_shared(name)):
-            self.problem(made, name, f"{name} must be an object, got {shown(value)}.", text)
+            self.problem(source, name, f"{name} must be an object, got {shown(value)}.")
         elif compatible and not any(other.startswith(f"{group}.") for other in self.keys.not_used if group):
             return  # The other host's own keys are none of our business.
         else:
-            self.unknown(made, name, compatible=compatible, text=text)
+            self.unknown(source, name)
 
-    def unknown(self, made: Layer, name: str, *, compatible: bool, text: bytes) -> None:
+    def unknown(self, source: _Source, name: str) -> None:
         """A misspelt promise of protection stops everything where the owner of the machine wrote it."""
         protecting = {key for key, record in self.keys.records.items() if record.get("guard") or "reserves" in record}
         protecting |= {*GUARDS, *groups_of(GUARDS)}
-        if made.name in OF_THE_OWNER and not compatible and (meant := slip(name, protecting)):
-            self.problem(made, name, f"There is no setting {name!r}. Did you mean {meant!r}?", text)
+        owned = source.made.name in OF_THE_OWNER and not source.compatible
+        if owned and (meant := slip(name, protecting)):
+            self.problem(source, name, f"There is no setting {name!r}. Did you mean {meant!r}?")
             return
         owner = NAMESPACES.get(name.partition(".")[0])
         hint = did_you_mean(name, {*self.keys, *self.groups})
         if owner and owner not in self.owners:
             hint = f" It may belong to {owner}, which is not installed."
-        self.notices.append(Notice(made.source_of(name), f"There is no setting {name!r}.{hint}"))
+        self.notices.append(Notice(source.made.source_of(name), f"There is no setting {name!r}.{hint}"))
 
     def is_shared(self, group: str) -> bool:
         """Whether compatible hosts have a group of settings too."""
@@ -255,12 +262,12 @@ class _Reader:
         """The distributions that declare settings."""
         return {self.keys.owner(name) for name in self.keys}
 
-    def problem(self, made: Layer, name: str, words: str, text: bytes = b"") -> None:
+    def problem(self, source: _Source, name: str, words: str) -> None:
         """Note what is wrong with a key, with its line where the file is known."""
         line = column = None
-        if text:
-            line, column = find_value(text.decode("utf-8-sig"), name) or (None, None)
-        self.problems.append(SettingsError(words, source=made.source_of(name), line=line, column=column))
+        if source.text:
+            line, column = find_value(source.text.decode("utf-8-sig"), name) or (None, None)
+        self.problems.append(SettingsError(words, source=source.made.source_of(name), line=line, column=column))
 
     def withhold(self, key: str, place: str, value: Any) -> None:
         """Keep back what would loosen something, and say so."""

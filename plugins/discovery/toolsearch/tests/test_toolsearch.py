@@ -9,8 +9,8 @@ import sys
 import pytest
 
 from pegboard import Call, Result, Text, hookimpl
-from pegboard.hosting import DeferralPolicy, run_calls
-from pegboard_session import ReplayProvider, Session
+from pegboard.hosting import run_calls
+from pegboard_session import DeferralPolicy, ReplayProvider, Session
 
 from .catalogue import TOOLS, a_board, external
 

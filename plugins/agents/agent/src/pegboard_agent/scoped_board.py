@@ -11,8 +11,7 @@ from anyio import Lock
 from pegboard import Block, Call, Context, Event, Profile, Question, Settings, Tool, ToolError
 from pegboard.hosting import BoundHooks, BoundTool, Implementation, Pool, ResultsStore, edited
 from pegboard_agent.tool_choice import ToolChoice, child_pool, refusal
-from pegboard_session.boards import ToolBoard
-from pegboard_session.scoped_hooks import ScopedHooks
+from pegboard_session.boards import ScopedHooks, ToolBoard
 
 OF_A_SESSION = ("start_session", "submit_prompt", "before_stop", "end_session")
 """Hooks about a person's session: they do not apply to a sub-agent, which has no user prompts and no end of its own."""
@@ -59,7 +58,7 @@ class AgentBoard:
         return self.parent.nested_lock
 
     @property
-    def results(self) -> ResultsStore:
+    def results(self) -> ResultsStore | None:
         """Where results go that are too long for a conversation."""
         return self.parent.results
 

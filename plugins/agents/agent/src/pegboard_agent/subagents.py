@@ -18,8 +18,8 @@ from pegboard_agent.tool_choice import ToolChoice, child_pool, fetched, joined
 from pegboard_processes import Task
 from pegboard_processes.background import LocalBackground
 from pegboard_session import AgentDefinition, registered_agents
-from pegboard_session.account import no_price
 from pegboard_session.boards import ToolBoard
+from pegboard_session.usage import no_price
 
 if TYPE_CHECKING:
     from pegboard_session import Session

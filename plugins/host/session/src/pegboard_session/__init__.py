@@ -11,12 +11,12 @@ Names load on first use: a command that only lists transcripts does not pay for 
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from pegboard_session.account import Budget as Budget
     from pegboard_session.agents import AgentDefinition as AgentDefinition
     from pegboard_session.agents import find_agents as find_agents
     from pegboard_session.agents import registered_agents as registered_agents
     from pegboard_session.compaction import Compacted as Compacted
     from pegboard_session.context_size import ContextUse as ContextUse
+    from pegboard_session.deferral import DeferralPolicy as DeferralPolicy
     from pegboard_session.event_stream import EventStream as EventStream
     from pegboard_session.hookspecs import Compacting as Compacting
     from pegboard_session.hookspecs import Prompted as Prompted
@@ -43,20 +43,26 @@ if TYPE_CHECKING:
     from pegboard_session.restored import restore as restore
     from pegboard_session.retries import Retries as Retries
     from pegboard_session.slash_commands import SlashCommand as SlashCommand
+    from pegboard_session.slash_commands import SlashExit as SlashExit
     from pegboard_session.slash_commands import SlashPrompt as SlashPrompt
+    from pegboard_session.slash_commands import SlashSwitch as SlashSwitch
+    from pegboard_session.slash_commands import answer_slash_command as answer_slash_command
     from pegboard_session.slash_commands import find_slash_commands as find_slash_commands
     from pegboard_session.slash_commands import split_slash_command as split_slash_command
+    from pegboard_session.store import TranscriptStore as TranscriptStore
     from pegboard_session.system_prompt import PromptPart as PromptPart
     from pegboard_session.transcript import Transcript as Transcript
+    from pegboard_session.usage import Budget as Budget
     from pegboard_session.usage import SessionUsage as SessionUsage
 
 _HOME = {
     "AgentDefinition": "agents",
-    "Budget": "account",
+    "Budget": "usage",
     "CachePoints": "providers",
     "Compacted": "compaction",
     "Compacting": "hookspecs",
     "ContextUse": "context_size",
+    "DeferralPolicy": "deferral",
     "EventStream": "event_stream",
     "Message": "providers",
     "ModelOptions": "model_options",
@@ -75,14 +81,18 @@ _HOME = {
     "Session": "loop",
     "SessionUsage": "usage",
     "SlashCommand": "slash_commands",
+    "SlashExit": "slash_commands",
     "SlashPrompt": "slash_commands",
+    "SlashSwitch": "slash_commands",
     "Stop": "providers",
     "TextDelta": "providers",
     "TextEnd": "providers",
     "ThinkingDelta": "providers",
     "ToolCall": "providers",
     "Transcript": "transcript",
+    "TranscriptStore": "store",
     "Usage": "providers",
+    "answer_slash_command": "slash_commands",
     "find_agents": "agents",
     "find_providers": "providers",
     "find_slash_commands": "slash_commands",

@@ -158,7 +158,7 @@ class Compaction:
         """Replace the large results before message `end` by notes, in the transcript first."""
         session, before = self._session, self._size()
         messages = session.conversation.messages
-        notes = clear_results(messages, end, session.board.results)
+        notes = clear_results(messages, end, session.desk.results)
         if not notes:
             return
         session.write("cleared", notes=list(notes.values()))

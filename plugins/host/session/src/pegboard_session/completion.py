@@ -9,10 +9,10 @@ from itertools import count
 import anyio
 
 from pegboard import ProviderError
-from pegboard_session.account import Account
 from pegboard_session.answer import Answer, events_of
 from pegboard_session.providers import Provider, Request
 from pegboard_session.retries import Retries
+from pegboard_session.usage import Account
 
 
 class ProviderModel:

@@ -42,6 +42,9 @@ class ContextMeter:
         self._guesses: dict[int, tuple[Mapping[str, Any], float]] = {}
         """What was guessed of each message; messages are replaced, never changed."""
         self._prefix: tuple[object, object, float] = (None, None, 0.0)
+        self.counted: tuple[Request, Mapping[str, int]] | None = None
+        """The last request and what the service counted of it. Compared when a size is next needed, not in between:
+        calls of the answer run at that moment."""
 
     def size(self, request: Request) -> int:
         """How many tokens a request has."""
@@ -49,10 +52,14 @@ class ContextMeter:
 
     def tokens(self, messages: Iterable[Mapping[str, Any]]) -> int:
         """How many tokens messages have."""
+        self._learn()
         return round(self._ratio * self._guess(messages))
 
-    def learn(self, request: Request, usage: Mapping[str, int]) -> None:
-        """Compare the guess with what the service has counted."""
+    def _learn(self) -> None:
+        """Compare the guess with what the service has counted, if it has counted anew."""
+        if self.counted is None:
+            return
+        (request, usage), self.counted = self.counted, None
         counted = sum(usage.get(kind, 0) for kind in COUNTED)
         guessed = self._guess(request.messages) + self._before_messages(request)
         if counted > 0 and guessed > 0:

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from pegboard import JSON, Result, tool_result
+from pegboard import JSON
 from pegboard.hosting import Entry, Pool
 from pegboard.wording import counted
-from pegboard_session.history import Block
 from pegboard_session.reminders import as_reminder
 
 if TYPE_CHECKING:
@@ -42,14 +41,6 @@ def last_told(messages: Sequence[JSON]) -> str:
                 if block["type"] == "text" and block["text"].startswith(beginning):
                     return str(block["text"])
     return ""
-
-
-def result_block(result: Result) -> Block:
-    """The block that answers a call; it names the tools that the call has fetched."""
-    block = tool_result(result)
-    if result.change and result.change.loaded_tools and not result.is_error:
-        block["fetched"] = list(result.change.loaded_tools)
-    return block
 
 
 def describe_deferred(pool: Pool) -> str:

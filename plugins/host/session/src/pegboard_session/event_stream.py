@@ -9,7 +9,7 @@ from typing import Self
 import anyio
 
 from pegboard import Event
-from pegboard_session.scoped_hooks import ScopedHooks
+from pegboard_session.boards import ScopedHooks
 
 
 class EventStream:

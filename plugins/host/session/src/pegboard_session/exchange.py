@@ -1,9 +1,10 @@
-"""One exchange with the model: a request, the answer as it streams in, its calls, and their results."""
+"""One exchange with the model: a request, the answer as it streams in, its calls and results, and how it is stopped."""
 
 from __future__ import annotations
 
 import time
-from contextlib import aclosing
+from collections.abc import Generator
+from contextlib import aclosing, contextmanager
 from itertools import count
 from typing import TYPE_CHECKING
 
@@ -12,8 +13,7 @@ import anyio
 from pegboard import Context, ProviderError, Result, Turn
 from pegboard.hosting import STOP, AbandonedThreads, text_size, turn_options
 from pegboard_session.answer import Answer, events_of
-from pegboard_session.deferred_tools import result_block
-from pegboard_session.history import Block, sendable
+from pegboard_session.history import Block, result_block, sendable
 from pegboard_session.providers import ProviderEvent, Request, TextDelta, ThinkingDelta
 
 if TYPE_CHECKING:
@@ -21,6 +21,41 @@ if TYPE_CHECKING:
 
 RESULTS_BUDGET = 200_000
 """How many characters all results of one turn may put into the conversation."""
+
+
+class Interruption:
+    """What is stopped when a session is interrupted, and whether it has been."""
+
+    def __init__(self) -> None:
+        self.happened = False
+        self.limit = ""
+        """The limit that interrupted it; empty for an interruption by a person."""
+        self.turn: Turn | None = None
+        self._scope: anyio.CancelScope | None = None
+
+    def reset(self) -> None:
+        """A new prompt begins."""
+        self.happened, self.limit = False, ""
+
+    @contextmanager
+    def cancels(self) -> Generator[anyio.CancelScope, None, None]:
+        """What is awaited inside ends when the session is interrupted."""
+        with anyio.CancelScope() as scope:
+            self._scope = scope
+            try:
+                yield scope
+            finally:
+                self._scope = None
+
+    def request(self, why: str, limit: str) -> None:
+        """Stop the running turn, and whatever else is awaited."""
+        if limit and not self.happened:
+            self.limit = limit
+        self.happened = True
+        if self.turn:
+            self.turn.cancel(why)
+        if self._scope:
+            self._scope.cancel()
 
 
 class Exchange:
@@ -64,6 +99,8 @@ class Exchange:
         session, interruption = self._session, self._session.interruption
         answer, broken = Answer(session.conversation.call_ids), None
         request = session.conversation.request()
+        session.desk.refused = session.tools.refused(session.profile)
+        session.desk.deferred = session.tools.deferred(session.profile)
         session.emit("request_started", attempt=attempt)
         async with Turn(session.ctx, session.desk, **self._options) as turn:
             interruption.turn = turn
@@ -108,7 +145,7 @@ class Exchange:
     def _commit_answer(self, request: Request, answer: Answer) -> None:
         """The message as far as it is complete becomes part of the conversation."""
         session = self._session
-        session.compaction.meter.learn(request, answer.usage)
+        session.compaction.meter.counted = (request, answer.usage)
         if blocks := sendable(answer.blocks):
             session.conversation.append("assistant", blocks)
         session.account.count(session.model, answer.usage)
@@ -131,7 +168,7 @@ class Exchange:
         results, blocks = [result for result, _ in recorded], [block for _, block in recorded]
         budget = self._budget
         if sum(text_size(result.content) for result in results) > budget:
-            for index, fitted in enumerate(session.board.results.fit_turn(results, budget)):
+            for index, fitted in enumerate(session.desk.results.fit_turn(results, budget)):
                 if fitted is not results[index]:
                     blocks[index] = result_block(fitted)
                     session.write("result", block=blocks[index])

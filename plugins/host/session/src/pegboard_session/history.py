@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from math import isfinite
 from typing import Any
 
-from pegboard import JSON, Call
+from pegboard import JSON, Call, Result, tool_result
 from pegboard_session.providers import ToolCall
 
 DEEPEST = 200
@@ -101,6 +101,14 @@ def _spelled_out(given: Any, text: str) -> str:
         return json.dumps(given, ensure_ascii=False)
     except (ValueError, RecursionError):
         return text
+
+
+def result_block(result: Result) -> Block:
+    """The block that answers a call; it names the tools that the call has fetched."""
+    block = tool_result(result)
+    if result.change and result.change.loaded_tools and not result.is_error:
+        block["fetched"] = list(result.change.loaded_tools)
+    return block
 
 
 def sendable(blocks: Sequence[JSON]) -> list[Block]:

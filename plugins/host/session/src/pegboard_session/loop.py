@@ -12,30 +12,29 @@ from typing import Any, Self
 from pegboard import JSON, Context, Event, Result
 from pegboard.hosting import STOP
 from pegboard_processes import Task
-from pegboard_session.account import Account, Budget
 from pegboard_session.agents import AgentDefinition
 from pegboard_session.answer import Answer
 from pegboard_session.boards import SessionBoard, ToolBoard
 from pegboard_session.compaction import Compacted, Compaction
 from pegboard_session.conversation import Conversation
 from pegboard_session.event_stream import EventStream, EventStreams
-from pegboard_session.exchange import Exchange
+from pegboard_session.exchange import Exchange, Interruption
 from pegboard_session.history import Block, as_block
-from pegboard_session.interruption import Interruption
 from pegboard_session.model_options import Asking
 from pegboard_session.model_profile import ModelProfile
 from pegboard_session.model_table import ModelTable
 from pegboard_session.model_tools import ModelTools
 from pegboard_session.outcome import ENDINGS, Outcome
 from pegboard_session.providers import Provider
-from pegboard_session.restored import Restored
+from pegboard_session.restored import OWN_LINES, Restored
 from pegboard_session.retries import Retries
+from pegboard_session.session_changes import change_mode, change_model
 from pegboard_session.session_hooks import HookCalls, text_of
 from pegboard_session.session_services import open_services, start
 from pegboard_session.structured_output import StructuredOutput
 from pegboard_session.system_prompt import SystemPrompt
 from pegboard_session.transcript import Transcript
-from pegboard_session.usage import SessionUsage
+from pegboard_session.usage import Account, Budget, SessionUsage
 
 MAX_TURNS = 200
 
@@ -89,7 +88,7 @@ class Session:
         self.system_prompt = SystemPrompt(self)
         self.tools = ModelTools(board, ctx.agent.kind if ctx else "main")
         """The tools of the board as the model gets them."""
-        self.desk = SessionBoard(board, self.id, *self.tools.checks(lambda: self.profile))
+        self.desk = SessionBoard(board, self.id)
         # The gate too: a tool calls others with the tools of this session's agent, wherever the context comes from.
         self.ctx = replace(ctx or board.context(), session_id=self.id, gate=self.desk.nested)
         self.hooks, self.interruption = HookCalls(board), Interruption()
@@ -176,6 +175,14 @@ class Session:
         self.ctx = replace(ctx, session_id=self.id, gate=self.desk.nested)
         if restored.usage:
             self.usage.go_on_from(restored.usage)
+
+    def set_mode(self, name: str) -> str:
+        """Change the permission mode, also for later calls of the running turn. Says why where it may not be used."""
+        return change_mode(self, name)
+
+    def set_model(self, name: str) -> None:
+        """Ask another model of the same provider from the next request on. A `ProviderError` where it cannot be."""
+        change_model(self, name)
 
     async def compact(self, what_to_keep: str = "") -> Compacted:
         """Replace what is older by a summary; `what_to_keep` tells the model that writes it what matters."""
@@ -272,7 +279,8 @@ class Session:
 
     def write(self, kind: str, **data: Any) -> None:
         """Keep a line. A disk that takes no more ends the transcript, not the conversation."""
-        self.restored.note(kind, data)
+        if kind not in OWN_LINES:
+            self.restored.note(kind, data)
         if self.transcript and (reason := self.transcript.try_to_write(kind, data)):
             self.transcript = None
             self.emit("notice", message=f"The conversation is no longer saved: {reason}.", data={})

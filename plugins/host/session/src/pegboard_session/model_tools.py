@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pegboard import Profile, ToolCatalog, ToolError
-from pegboard.hosting import Absent, DeferralPolicy, Entry, Pool, edited
+from pegboard import Profile, ToolCatalog
+from pegboard.hosting import Absent, Entry, Pool, edited
+from pegboard_session.deferral import DeferralPolicy
 from pegboard_session.model_profile import ModelProfile
 
 if TYPE_CHECKING:
@@ -38,26 +39,22 @@ class ModelTools:
         """What a request lists, in the words that the model is to read."""
         return edited(self.pool(profile), (*self._board.hooks.edit_definition, _reword), profile, loaded)
 
-    def is_deferred(self, name: str, profile: ModelProfile) -> bool:
-        """Whether the model has to fetch a tool to see it."""
-        entry = self.pool(profile).get(name)
-        return entry is not None and entry.deferred
-
     def catalog(
         self, hooks: Callable[[str], Sequence[Implementation]], profile: Callable[[], ModelProfile]
     ) -> ToolCatalog:
         """The same tools for tools that look for tools."""
         return ToolCatalog(lambda: self.pool(profile()), hooks, profile, (_reword,))
 
-    def checks(self, profile: Callable[[], ModelProfile]) -> tuple[Callable[[str], None], Callable[[str], bool]]:
-        """`require` and `is_deferred` for whatever the model is at the moment of a call."""
-        return (lambda name: self.require(name, profile())), (lambda name: self.is_deferred(name, profile()))
+    def refused(self, profile: ModelProfile) -> dict[str, str]:
+        """The tools that the model does not get, by every name they go by, and why."""
+        pool = self._board.pool
+        reasons = ((entry, _refusal(entry, pool, profile)) for entry in pool.entries)
+        return {name: why for entry, why in reasons if why for name in (entry.name, *entry.record["aliases"])}
 
-    def require(self, name: str, profile: ModelProfile) -> None:
-        """Raise a `ToolError` for a tool that the model does not get."""
-        entry = self._board.pool.get(name)
-        if entry and (reason := _refusal(entry, self._board.pool, profile)):
-            raise ToolError(reason, code="not_found", remedy="")
+    def deferred(self, profile: ModelProfile) -> frozenset[str]:
+        """The tools that the model has to fetch to see them, by every name they go by."""
+        waiting = (entry for entry in self.pool(profile).entries if entry.deferred)
+        return frozenset(name for entry in waiting for name in (entry.name, *entry.record["aliases"]))
 
 
 def _reword(definition: dict[str, Any], profile: Profile) -> dict[str, Any]:

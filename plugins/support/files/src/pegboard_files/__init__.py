@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from pegboard_files.interface import FileState as FileState
     from pegboard_files.interface import Undo as Undo
     from pegboard_files.interface import Written as Written
+    from pegboard_files.results import ResultsStore as ResultsStore
     from pegboard_files.service import LocalFiles as LocalFiles
 
 # Imports happen inside functions: importing a plugin must not load the service that only a call needs.
@@ -25,11 +26,13 @@ if TYPE_CHECKING:
 
 @hookimpl
 def register_services(settings: Settings, env: Mapping[str, str]) -> dict[str, object]:
-    """Offer the files of this machine as `ctx.files`."""
+    """Offer the files of this machine as `ctx.files`, and a place for results that are too long to show."""
     from pegboard.settings import state_dir
+    from pegboard_files.results import RETENTION_DAYS, BoardResults
     from pegboard_files.service import LocalFiles
 
-    return {"files": LocalFiles(state_dir(env))}
+    days = settings.get("resultRetentionDays", RETENTION_DAYS)
+    return {"files": LocalFiles(state_dir(env)), "results": BoardResults(env, days)}
 
 
 _HOME = {
@@ -44,7 +47,8 @@ _HOME = {
         ),
         "interface",
     ),
-    **dict.fromkeys(("LocalFiles",), "service"),
+    "LocalFiles": "service",
+    "ResultsStore": "results",
 }
 
 __all__ = [*sorted(_HOME), "register_services"]  # pyright: ignore[reportUnsupportedDunderAll]
