@@ -87,7 +87,7 @@ async def test_a_background_agent_is_announced_once(tmp_path, watching):
     assert f"is running in the background as {task.id}" in launched
     assert ended.value.content == "the report"
     lines = task.output.read_text().splitlines()
-    assert lines[0].startswith("general agent agent-")
+    assert lines[0].startswith("general-purpose agent agent-")
     assert any(line.startswith("Meet ok") for line in lines)
     assert "the report" in lines
     told = json.dumps(session.messages).count(

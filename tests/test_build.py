@@ -79,7 +79,7 @@ def running(bundle: Path, tmp_path: Path) -> Bundle:
     return Bundle([str(bundle)], tmp_path)
 
 
-CHOSEN = {"Read", "Write", "Edit", "ApplyPatch", "Grep", "Glob"}
+CHOSEN = {"Read", "Write", "Edit", "ApplyPatch", "NotebookEdit", "Grep", "Glob"}
 
 
 def test_what_was_not_chosen_is_not_in_the_file(bundle: Path) -> None:
@@ -127,12 +127,12 @@ def test_no_variable_brings_a_family_back(running: Bundle, variables: dict[str, 
 
 def test_no_option_brings_a_family_back(running: Bundle) -> None:
     assert running.tools("--only", "shell") == set()
-    assert running.tools("--only", "shell,files") == {"Read", "Write", "Edit", "ApplyPatch"}
+    assert running.tools("--only", "shell,files") == {"Read", "Write", "Edit", "ApplyPatch", "NotebookEdit"}
     assert running.start("call", "Bash", "command=true", "--yes", "--only", "shell").returncode == 2
 
 
 def test_the_choice_can_be_narrowed(running: Bundle) -> None:
-    assert running.tools(PEGBOARD_DISABLE="search,Write") == {"Read", "Edit", "ApplyPatch"}
+    assert running.tools(PEGBOARD_DISABLE="search,Write") == {"Read", "Edit", "ApplyPatch", "NotebookEdit"}
     assert running.tools("--no-family", "files") == {"Grep", "Glob"}
 
 

@@ -65,7 +65,7 @@ class Board:
         self._bound: dict[str, BoundTool] = {}
         self._plugins = LoadedPlugins(found, list(plugins), settings, self.env)
         self.hooks = self._plugins.bind(record=record)
-        sources, self._refused_sources = offered_sources(self.hooks.named("tool_sources"), settings)
+        sources, self._refused_sources = offered_sources(self.hooks.named("tool_sources"), settings, self.env)
         self._sources = Sources([Given("application", [*tools, *application_tools(self.hooks)]), *sources])
         self.pool = Pool([])
         self.refresh()

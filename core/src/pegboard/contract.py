@@ -277,7 +277,7 @@ class Tool(ABC, Generic[I, O]):
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        for base in getattr(cls, "__orig_bases__", ()):
+        for base in cls.__dict__.get("__orig_bases__", ()):  # Its own: a subclass inherits what its base has set.
             if typing.get_origin(base) is Tool:
                 given, *made = typing.get_args(base)
                 if not isinstance(given, TypeVar):

@@ -101,13 +101,14 @@ class Hooks:
             that are known but absent are among them.
         """
 
-    def tool_sources(self, settings: Settings) -> Sequence[ToolSource]:
+    def tool_sources(self, settings: Settings, env: Mapping[str, str]) -> Sequence[ToolSource]:
         """Bring places that tools come from at run time.
 
         Called once, at assembly. Before each request the `version` of every source is compared and changed sources
         are asked again; one that fails keeps its last good tools. May not await.
 
         :param settings: the effective settings.
+        :param env: the environment variables of the board.
         """
 
     def edit_definition(self, definition: dict[str, Any], profile: Profile) -> dict[str, Any] | None:

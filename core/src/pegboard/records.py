@@ -58,6 +58,8 @@ class ScanRecord(TypedDict):
     ms: float
     origin: str
     files: NotRequired[list[str]]
+    sources_when: NotRequired[list[str]]
+    """Settings, and files of the project, of which one must be there for `tool_sources` to return anything."""
 
 
 class PluginRecord(ToolOwner):

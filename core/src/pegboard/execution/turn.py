@@ -18,7 +18,7 @@ from anyio.abc import TaskGroup
 from anyio.lowlevel import EventLoopToken, checkpoint_if_cancelled, current_token
 
 from pegboard.calls import Call, Result
-from pegboard.context import Context
+from pegboard.context import Change, Context
 from pegboard.contract import Tool
 from pegboard.execution import failure_results
 from pegboard.execution.dispatch import BoundTool, ToolHost, dispatch, report_finished
@@ -123,6 +123,10 @@ class Turn:
             self._stop([run], self._stopped, force=False)
         else:
             self.pump()
+
+    def change(self, change: Change) -> None:
+        """Change the context for calls that have not started, as a person does who chooses another mode."""
+        self.queue.ctx = self.queue.ctx.after(change)
 
     def end(self) -> None:
         """Say that the model has written its last call."""

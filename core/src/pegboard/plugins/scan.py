@@ -46,6 +46,7 @@ def scan(plugin: PluginRecord, known: Mapping[str, HookRecord] | None = None) ->
     found["state"], found["tools"] = "active", tools
     found["hooks"], found["unspecified"] = loaded.hooks, loaded.unspecified
     found["printed"], found["ms"], found["origin"] = loaded.printed, loaded.ms, loaded.origin
+    found["sources_when"] = [str(need) for need in getattr(loaded.plugin, "TOOL_SOURCES_WHEN", ())]
     return found
 
 

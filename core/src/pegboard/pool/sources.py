@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pegboard.contract import Tool
@@ -34,14 +34,14 @@ class Given:
 
 
 def offered_sources(
-    hooks: Iterable[tuple[str, Callable[..., Any]]], settings: Settings
+    hooks: Iterable[tuple[str, Callable[..., Any]]], settings: Settings, env: Mapping[str, str]
 ) -> tuple[list[ToolSource], list[Notice]]:
     """Every source that plugins provide. A hook that fails loses only its own sources; in strict mode it raises."""
     sources: list[ToolSource] = []
     notices = []
     for plugin, hook in hooks:
         try:
-            brought = list(hook(settings))
+            brought = list(hook(settings, env))
             for source in brought:
                 if not isinstance(source.name, str):
                     raise TypeError(f"the name of a source must be text, got {source.name!r}")

@@ -56,7 +56,7 @@ def test_an_agent_call_only_reads_unless_it_makes_a_worktree(ctx):
     plain, isolated = Agent().facts(given(), ctx), Agent().facts(given(isolation="worktree"), ctx)
     assert plain.read_only
     assert plain.concurrency_safe
-    assert plain.parts == (Part("general", read_only=True),)
+    assert plain.parts == (Part("general-purpose", also=("general",), read_only=True),)
     assert not isolated.read_only
     assert isolated.concurrency_safe
     assert ".pegboard/worktrees" in str(isolated.writes[0])

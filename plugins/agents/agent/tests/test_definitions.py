@@ -91,11 +91,9 @@ def _bomb():
 
 
 BROKEN = {
-    "colon": ("---\nname: a\ndescription: use it: now\n---\n", 3, "This is not valid YAML"),
+    "colon": ("---\nname: a\ndescription: b\ntools: Read: now\n---\n", 4, "This is not valid YAML"),
     "tab": ("---\nname: a\n\tdescription: b\n---\n", 3, "This is not valid YAML"),
-    "no-fields": ("Just text.\n", 1, "Expected a first line of three dashes"),
     "no-end": ("---\nname: a\ndescription: b\n", 1, "The three dashes that end the fields are missing"),
-    "empty": ("", 1, "Expected a first line of three dashes"),
     "no-description": ("---\nname: a\n---\n", 2, "description is missing"),
     "a-list": ("---\n- a\n---\n", 2, "Expected fields"),
     "bad-name": ("---\ndescription: b\nname: a b/c\n---\n", 3, "name must be 1 to 64 letters"),
@@ -146,14 +144,93 @@ def test_a_byte_order_mark_is_reported_and_read_over(project, read):
     assert found.problems[0].startswith(f"{path}:1: The file begins with a byte order mark, which is ignored.")
 
 
-def test_fields_for_things_that_do_not_exist_are_reported_and_ignored(project, read):
-    path = put(project, "a.md", "---\nname: a\ndescription: b\nmemory: user\nspeed: fast\n---\n")
+def test_unknown_fields_are_one_quiet_line(project, read):
+    path = put(project, "a.md", "---\nname: a\ndescription: b\nspeed: fast\nmood: calm\n---\n")
     found = read()
     assert "a" in found.kinds
-    assert found.problems == [
-        f"{path}:4: memory is ignored: Pegboard does not support it for agents.",
-        f"{path}:5: There is no field 'speed'; it is ignored.",
-    ]
+    assert found.problems == []
+    assert found.quiet == [f"{path}:4: These fields mean nothing here and are ignored: speed, mood."]
+
+
+def test_fields_of_other_parts_are_kept_for_them(project, read):
+    put(
+        project,
+        "a.md",
+        "---\nname: a\ndescription: b\nskills: commit, review\neffort: high\nmemory: project\n"
+        "hooks:\n  Stop:\n    - hooks:\n        - type: command\n          command: 'true'\n"
+        "mcpServers:\n  - github\n  - local:\n      command: serve\n---\n",
+    )
+    found = read()
+    kind = found.kinds["a"]
+    assert (kind.skills, kind.effort, kind.memory) == (("commit", "review"), "high", "project")
+    assert kind.hooks == {"Stop": [{"hooks": [{"type": "command", "command": "true"}]}]}
+    assert kind.mcp_servers == {"github": {}, "local": {"command": "serve"}}
+    assert found.problems == found.quiet == []
+
+
+@pytest.mark.parametrize(
+    ("head", "description"),
+    [
+        ('description: Use it: "now". Examples: user: "a" assistant: \'b\'; Context: c', None),
+        ("description: 'It''s: done", None),
+        ("description: First: line\n  second: line", "First: line second: line"),
+        ('description: Examples:\n- Context: a: b\nuser: "x" y', 'Examples: - Context: a: b user: "x" y'),
+    ],
+)
+def test_a_description_that_is_no_yaml_is_read_as_text_with_a_note(project, read, head, description):
+    path = put(project, "a.md", f"---\nname: a\n{head}\ntools: Read, Grep\n---\nGo.\n")
+    found = read()
+    assert found.problems == []
+    assert found.kinds["a"].description == (description or head.partition(": ")[2])
+    assert found.kinds["a"].tools == ("Read", "Grep")
+    [note] = found.quiet
+    assert note.startswith(f"{path}:3: description is read as plain text. This is not valid YAML")
+
+
+@pytest.mark.parametrize("content", ["Just text.\n", "", "---\ndescription: Notes.\n---\nText.\n"])
+def test_a_file_without_a_name_is_documentation(project, read, content):
+    path = put(project, "notes.md", content)
+    found = read()
+    assert (set(found.kinds), found.problems) == (set(REGISTERED), [])
+    assert found.quiet[0].startswith(f"{path}:1: This file has no ")
+    assert found.quiet[0].endswith("so it is documentation and no agent.")
+
+
+def test_files_in_folders_below_are_read(project, read):
+    put(project, "review/deep/security.md", "---\nname: security\ndescription: d\n---\n", place=".claude")
+    put(project, "node_modules/x.md", "---\nname: hidden\ndescription: d\n---\n", place=".claude")
+    assert set(read().kinds) == {*REGISTERED, "security"}
+
+
+@pytest.mark.parametrize("name", ["Code Reviewer", "C++ Expert", "a", "QA & Docs #2"])
+def test_names_may_have_capitals_and_blanks(project, read, name):
+    put(project, "a.md", f"---\nname: '{name}'\ndescription: d\n---\n")
+    assert name in read().kinds
+
+
+@pytest.mark.parametrize("name", ["a/b", "a(b)", "a,b", "a  b", "revi\u0435wer", "a" * 65])
+def test_names_that_rules_could_not_mean_are_refused(project, read, name):
+    put(project, "a.md", f"---\nname: '{name}'\ndescription: d\n---\n")
+    [problem] = read().problems
+    assert "name must be 1 to 64 letters, digits, blanks" in problem
+
+
+def test_the_folder_that_work_began_in_counts_before_the_root(project, home):
+    start = project / "apps/web"
+    start.mkdir(parents=True)
+    put(project, "a.md", "---\nname: a\ndescription: of the root\n---\n", place=".claude")
+    put(project, "b.md", "---\nname: b\ndescription: of the root\n---\n", place=".claude")
+    put(start, "a.md", "---\nname: a\ndescription: of the app\n---\n", place=".claude")
+    settings = Settings(cwd=str(start), root=str(project), trusted=True)
+    kinds = catalogue(settings, REGISTERED, {"HOME": str(home)}).kinds
+    assert (kinds["a"].description, kinds["b"].description) == ("of the app", "of the root")
+
+
+def test_general_is_another_name_of_the_general_agent(project, read):
+    assert read().get("general") is REGISTERED["general-purpose"]
+    put(project, "g.md", "---\nname: general\ndescription: mine\n---\n")
+    assert read().get("general").description == "mine"
+    assert read(trusted=False).get("general") is REGISTERED["general-purpose"]
 
 
 def test_of_two_equal_names_the_first_counts(project, read):
@@ -208,43 +285,46 @@ def test_unknown_tools_and_circles_are_found(project, read):
 
 
 def test_what_is_no_file_is_named_and_opens_nothing(project, read):
-    folder = put(project, "a.md", "---\ndescription: d\n---\n").parent
-    (folder / "dir.md").mkdir()
+    folder = put(project, "a.md", "---\nname: a\ndescription: d\n---\n").parent
     os.mkfifo(folder / "pipe.md")
     before = len(os.listdir("/proc/self/fd"))
-    assert read().problems == [f"{folder}/{name}.md:1: This is not a file." for name in ("dir", "pipe")]
+    assert read().problems == [f"{folder}/pipe.md:1: This is not a file."]
     assert len(os.listdir("/proc/self/fd")) == before
 
 
 def test_a_file_that_changes_is_read_again(project, read):
-    path = put(project, "a.md", "---\ndescription: one\n---\n")
+    path = put(project, "a.md", "---\nname: a\ndescription: one\n---\n")
     assert read().kinds["a"].description == "one"
-    path.write_text("---\ndescription: two\n---\n")
+    path.write_text("---\nname: a\ndescription: two\n---\n")
     assert read().kinds["a"].description == "two"
 
 
 def test_more_files_than_are_read_are_said(project, read):
     for number in range(503):
-        last = put(project, f"a{number:03}.md", "---\ndescription: d\n---\n")
+        last = put(project, f"a{number:03}.md", f"---\nname: a{number}\ndescription: d\n---\n")
     found = read()
     assert len(found.kinds) == 500 + len(REGISTERED)
     [problem] = found.problems
-    assert problem.startswith(f"{last.with_name('a500.md')}:1: This folder has 503 definitions;")
+    assert problem.startswith(f"{last.with_name('a500.md')}:1: There are more than 500 definitions here;")
 
 
 def test_agents_that_all_start_each_other_are_told_of_in_no_time(project, read):
     names = [f"a{number}" for number in range(60)]
     for name in names:
-        put(project, f"{name}.md", f"---\ndescription: d\ntools: Agent({', '.join(set(names) - {name})})\n---\n")
+        put(
+            project,
+            f"{name}.md",
+            f"---\nname: {name}\ndescription: d\ntools: Agent({', '.join(set(names) - {name})})\n---\n",
+        )
     circles = [problem for problem in read().check({"Agent"}) if "in a cycle" in problem]
     assert len(circles) == 59
     assert "a0 → a1 → a0" in circles[0]
 
 
 def test_an_agent_that_starts_itself_is_a_circle(project, read):
-    path = put(project, "a.md", "---\ndescription: d\ntools: Task(a)\n---\n")
+    path = put(project, "a.md", "---\nname: a\ndescription: d\ntools: Task(a)\n---\n")
     [problem] = read().check({"Agent", "Task"})
-    assert problem.startswith(f"{path}:3: These agents start each other in a cycle: a → a.")
+    assert problem.startswith(f"{path}:4: These agents start each other in a cycle: a → a.")
 
 
 @pytest.mark.parametrize(
@@ -258,12 +338,12 @@ def test_an_agent_that_starts_itself_is_a_circle(project, read):
     ],
 )
 def test_a_list_of_tools_is_split_at_commas_outside_of_parentheses(project, read, words, names):
-    put(project, "a.md", f"---\ndescription: d\ntools: {words}\n---\n")
+    put(project, "a.md", f"---\nname: a\ndescription: d\ntools: {words}\n---\n")
     assert read().kinds["a"].tools == names
 
 
 def test_doctor_names_every_bad_file_with_its_line(project, home):
-    put(project, "yaml.md", "---\nname: a\ndescription: use it: now\n---\n")
+    put(project, "yaml.md", "---\nname: a\ndescription: d\ntools: Read: now\n---\n")
     put(project, "bom.md", b"\xef\xbb\xbf---\nname: bom\ndescription: d\n---\n")
     put(project, "none.md", "---\nname: none\n---\n")
     put(project, "tools.md", "---\nname: tools\ndescription: d\ntools: Raed\n---\n")
@@ -275,7 +355,7 @@ def test_doctor_names_every_bad_file_with_its_line(project, home):
     command = [sys.executable, "-m", "pegboard_cli", "doctor"]
     made = subprocess.run(command, cwd=project, env=env, capture_output=True, text=True, timeout=60)
     found = [line.split(str(project) + "/")[1].split(" ")[0] for line in made.stdout.splitlines() if ".md:" in line]
-    files = ("bom.md:1:", "none.md:2:", "yaml.md:3:")
+    files = ("bom.md:1:", "none.md:2:", "yaml.md:4:")
     expected = [*(f".pegboard/agents/{name}" for name in files), ".claude/agents/two.md:2:"]
     assert found == [*expected, ".pegboard/agents/tools.md:4:", ".pegboard/agents/x.md:4:"]
     assert made.returncode == 1

@@ -78,7 +78,7 @@ def test_a_built_in_agent_can_be_talked_to(run):
 
 def test_an_unknown_agent_is_a_mistake_with_a_hint(run):
     done, _ = run("reviwer")
-    names = "Explore, Plan, general, reviewer"
+    names = "Explore, Plan, general, general-purpose, reviewer"
     said = f"There is no agent 'reviwer'. Did you mean 'reviewer'? The agents here are: {names}."
     assert (done.returncode, done.stderr.strip()) == (2, f"pegboard: {said}")
 

@@ -13,14 +13,14 @@ from pegboard import Context, Facts, Input, Part, Tool, ToolError
 from pegboard.wording import did_you_mean
 from pegboard_agent.catalogue import catalogue, listing
 from pegboard_agent.frontmatter import NAME
-from pegboard_agent.kinds import BUILT_IN_SOURCE
+from pegboard_agent.kinds import ALIASES, BUILT_IN_SOURCE, GENERAL_KIND
 from pegboard_agent.models import choose_model
 from pegboard_agent.service import SubAgentRequest, SubAgentState, agents_service, find_agents_service
 from pegboard_agent.typed import check_schema
 from pegboard_agent.worktrees import folder_of
 from pegboard_session import AgentDefinition
 
-DEFAULT_KIND = "general"
+DEFAULT_KIND = GENERAL_KIND
 
 
 class AgentInput(Input):
@@ -29,7 +29,7 @@ class AgentInput(Input):
     prompt: str
     """The whole task. The agent knows nothing of this conversation: include what it needs, and say what to report."""
     subagent_type: str | None = None
-    """The kind of agent; default: general."""
+    """The kind of agent; default: general-purpose."""
     model: str | None = None
     """The model to use; default: the definition's, or yours."""
     run_in_background: bool | None = None
@@ -105,7 +105,7 @@ class Agent(Tool[AgentInput, AgentOutput]):
         kind = args.subagent_type or DEFAULT_KIND
         if known := self._resumed(args, ctx):
             kind = known.kind
-        parts = (Part(kind, read_only=True),)
+        parts = (_part(kind, self._kind(kind, ctx)),)
         if self._makes_worktree(args, kind, ctx):
             place = folder_of(Path(ctx.settings.root)) / (args.name or kind)
             reason = "Agent would create a git worktree and a branch."
@@ -181,12 +181,19 @@ class Agent(Tool[AgentInput, AgentOutput]):
     def _kind(name: str, ctx: Context) -> AgentDefinition | None:
         agents = find_agents_service(ctx)
         registered = agents.registered() if agents else {}
-        return catalogue(ctx.settings, registered).kinds.get(name)
+        return catalogue(ctx.settings, registered).get(name)
 
     @staticmethod
     def _no_such_kind(name: str, ctx: Context) -> str:
         known = sorted(catalogue(ctx.settings, agents_service(ctx).registered()).kinds)
         return f"There is no kind of agent {name!r}.{did_you_mean(name, known)} The kinds are {', '.join(known)}."
+
+
+def _part(name: str, kind: AgentDefinition | None) -> Part:
+    """What rules see: the kind under its own name; a rule that denies or asks may use an alias."""
+    meant = kind.name if kind else name
+    other = {name, *(alias for alias, of in ALIASES.items() if of == meant)} - {meant}
+    return Part(meant, also=tuple(sorted(other)), read_only=True)
 
 
 def _request(args: AgentInput, kind: AgentDefinition, model: str | None, ctx: Context) -> SubAgentRequest:

@@ -5,13 +5,16 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from pathlib import Path
 
 from pegboard import Settings
 from pegboard.permission import name_matches, split_rule
 from pegboard.settings import FOLDERS, home
-from pegboard_agent.frontmatter import FaultError, ParsedDefinition, read_definition
+from pegboard_agent.frontmatter import Documentation, ParsedDefinition, read_definition
+from pegboard_agent.kinds import ALIASES
 from pegboard_agent.tool_choice import STARTERS
+from pegboard_definitions import FaultError, markdown_files, project_folders
 from pegboard_session import AgentDefinition
 
 MOST = 500
@@ -27,7 +30,18 @@ class Catalogue:
 
     kinds: dict[str, AgentDefinition] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
+    quiet: list[str] = field(default_factory=list)
+    """What is read although it is not quite right, and what is no agent: no one has to do anything about it."""
     found: dict[str, ParsedDefinition] = field(default_factory=dict)
+
+    def get(self, name: str) -> AgentDefinition | None:
+        """The kind with this name or alias."""
+        return self.kinds.get(name) or self.kinds.get(ALIASES.get(name, name))
+
+    def add(self, found: ParsedDefinition) -> None:
+        """Let a definition count before those of its name so far."""
+        self.kinds[found.definition.name] = found.definition
+        self.found[found.definition.name] = found
 
     def check(self, known: set[str]) -> Iterator[str]:
         """Problems across definitions: unknown tools, and agents that start each other in a cycle."""
@@ -79,21 +93,20 @@ def catalogue(
     at_home = home(env)
     if at_home:
         for found in _of_level(Path(at_home), made, links=True):
-            made.kinds[found.definition.name] = found.definition
-            made.found[found.definition.name] = found
-    if at_home and os.path.realpath(at_home) == os.path.realpath(settings.root):
-        return made
-    for found in _of_level(Path(settings.root), made, links=settings.trusted):
-        kind = found.definition
-        if not settings.trusted:
-            if kind.name in made.kinds:
-                place = f"{kind.source}:{found.lines.get('name', 2)}"
-                words = f"{kind.name} is not used: an untrusted project cannot replace agents. Run pegboard trust."
-                made.problems.append(f"{place}: {words}")
-                continue
-            found = replace(found, definition=_harmless(found, made))
-        made.kinds[kind.name] = found.definition
-        made.found[kind.name] = found
+            made.add(found)
+    own = {*made.kinds, *ALIASES}
+    for folder in project_folders(settings):
+        if at_home and os.path.realpath(at_home) == os.path.realpath(folder):
+            continue
+        for found in _of_level(Path(folder), made, links=settings.trusted):
+            if settings.trusted:
+                made.add(found)
+            elif found.definition.name in own:
+                place = f"{found.definition.source}:{found.lines.get('name', 2)}"
+                words = "is not used: an untrusted project cannot replace agents. Run pegboard trust."
+                made.problems.append(f"{place}: {found.definition.name} {words}")
+            else:
+                made.add(replace(found, definition=_harmless(found, made)))
     return made
 
 
@@ -110,16 +123,17 @@ def _of_level(folder: Path, made: Catalogue, *, links: bool) -> Iterator[ParsedD
     """The definitions below one folder, ours first; of two equal names the first counts."""
     seen: dict[str, str] = {}
     for name in FOLDERS:
-        for path in _files(folder / name / "agents", made):
-            if not links and (path.is_symlink() or path.parent.is_symlink() or path.parent.parent.is_symlink()):
+        top = folder / name / "agents"
+        if not links and (top.is_symlink() or top.parent.is_symlink()):
+            made.problems.append(f"{top}:1: Symbolic links are not followed in an untrusted project.")
+            continue
+        for path in _files(top, made, links=links):
+            if not links and path.is_symlink():
                 made.problems.append(f"{path}:1: Symbolic links are not followed in an untrusted project.")
                 continue
-            try:
-                found = read_definition(path)
-            except FaultError as fault:
-                made.problems.append(str(fault))
+            found = _read(path, made)
+            if found is None:
                 continue
-            made.problems += found.remarks
             kind = found.definition.name
             if kind in seen:
                 line = found.lines.get("name", 2)
@@ -129,24 +143,39 @@ def _of_level(folder: Path, made: Catalogue, *, links: bool) -> Iterator[ParsedD
             yield found
 
 
-def _files(folder: Path, made: Catalogue) -> list[Path]:
+def _read(path: Path, made: Catalogue) -> ParsedDefinition | None:
     try:
-        names = sorted(name for name in os.listdir(folder) if name.endswith(".md") and not name.startswith("."))
-    except OSError:
-        return []
-    if len(names) > MOST:
-        left = f"This folder has {len(names)} definitions; those after the first {MOST} by name are not read."
-        made.problems.append(f"{folder / names[MOST]}:1: {left}")
-    return [folder / name for name in names[:MOST]]
+        found = read_definition(path)
+    except FaultError as fault:
+        made.problems.append(str(fault))
+        return None
+    if isinstance(found, Documentation):
+        made.quiet.append(found.remark)
+        return None
+    made.problems += found.remarks
+    made.quiet += found.quiet
+    return found
+
+
+def _files(folder: Path, made: Catalogue, *, links: bool) -> list[Path]:
+    files = list(islice(markdown_files(folder, links=links), MOST + 1))
+    if len(files) > MOST:
+        left = f"There are more than {MOST} definitions here; this one and those after it are not read."
+        made.problems.append(f"{files[MOST]}:1: {left}")
+    return files[:MOST]
 
 
 def _harmless(found: ParsedDefinition, made: Catalogue) -> AgentDefinition:
     kind = found.definition
-    for key, is_set in (("model", kind.model), ("background", kind.background)):
+    set_by_it = (
+        *(("model", kind.model), ("background", kind.background), ("effort", kind.effort)),
+        *(("hooks", kind.hooks), ("mcpServers", kind.mcp_servers), ("memory", kind.memory)),
+    )
+    for key, is_set in set_by_it:
         if is_set:
             words = f"{key} is not used: an untrusted project cannot set it. To use it, run pegboard trust."
             made.problems.append(f"{kind.source}:{found.lines.get(key, 2)}: {words}")
-    return replace(kind, model=None, background=False)
+    return replace(kind, model=None, background=False, effort="", hooks={}, mcp_servers={}, memory="")
 
 
 def _starts(kind: AgentDefinition) -> set[str]:

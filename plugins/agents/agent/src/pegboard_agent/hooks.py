@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from pegboard import Context, Settings, hookimpl
+from pegboard import Context, Fine, Settings, hookimpl
 from pegboard_agent.agent import Agent
 from pegboard_agent.catalogue import catalogue, listing
-from pegboard_agent.kinds import BUILT_IN
+from pegboard_agent.kinds import ALIASES, BUILT_IN
 from pegboard_agent.service import SERVICE, find_agents_service
 from pegboard_session import AgentDefinition
 
@@ -31,7 +31,8 @@ def register_agents() -> list[AgentDefinition]:
 @hookimpl
 def find_agents(settings: Settings, registered: Mapping[str, AgentDefinition]) -> Mapping[str, AgentDefinition]:
     """Those in files, as the tool would start them."""
-    return catalogue(settings, registered).kinds
+    found = catalogue(settings, registered)
+    return {**{alias: kind for alias in ALIASES if (kind := found.get(alias))}, **found.kinds}
 
 
 @hookimpl
@@ -72,4 +73,5 @@ def diagnose(settings: Settings) -> list[str]:
     features = Features(settings)
     found = load_index(lambda plugin: features.off(plugin) is None)["plugins"]
     known = catalogue(settings, {kind.name: kind for kind in BUILT_IN})
-    return [*known.problems, *known.check(assemble(found, settings).known_names)]
+    wrong = [*known.problems, *known.check(assemble(found, settings).known_names)]
+    return [*wrong, *(Fine(words) for words in known.quiet)]

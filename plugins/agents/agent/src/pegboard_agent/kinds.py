@@ -4,6 +4,9 @@ from pegboard_session import AgentDefinition
 
 READERS = ("Read", "Grep", "Glob", "LSP", "WebFetch", "ToolSearch")
 BUILT_IN_SOURCE = "built-in"
+GENERAL_KIND = "general-purpose"
+ALIASES = {"general": GENERAL_KIND}
+"""Other names of kinds that are always there. A definition with such a name counts before the alias."""
 
 GENERAL = """\
 Do the task you are given, completely and nothing beyond it. Look before you change anything.
@@ -21,7 +24,7 @@ Report a plan of numbered steps, each with the files it concerns, what could go 
 
 BUILT_IN = (
     AgentDefinition(
-        "general",
+        GENERAL_KIND,
         "Carries out a task of several steps on its own, with the tools you have.",
         GENERAL,
         source=BUILT_IN_SOURCE,

@@ -29,6 +29,8 @@ def choose_model(
     aliases = {**(known or {}), **settings.get("agents.modelAliases", {})}
     meant = aliases.get(wanted, wanted)
     meant = (known or {}).get(meant, meant)
+    if meant in SHORT and wanted == definition:
+        return None, []  # Files written for other hosts name tiers; where none is configured, the parent's model does.
     if meant in SHORT:
         reason = f'no model has this alias. Set "models": {{"…": {{"aliases": ["{meant}"]}}}}.'
         return None, [f"The model {wanted!r} of {who} is not used; the parent's is used instead: {reason}"]

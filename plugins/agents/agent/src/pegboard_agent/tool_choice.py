@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from pegboard.hosting import Absent, Entry, Pool
 from pegboard.permission import name_matches, split_rule
+from pegboard_agent.kinds import ALIASES
 
 LAYER = "agent"
 STARTERS = frozenset({"Agent", "Task"})
@@ -35,7 +36,8 @@ class ToolChoice:
             parsed = [split_rule(word) for word in names]
             inside = [found[1] for found in parsed if found and found[0] in STARTERS]
             if inside and None not in inside:
-                mine = frozenset(kind.strip() for one in inside for kind in (one or "").split(","))
+                named = (kind.strip() for one in inside for kind in (one or "").split(","))
+                mine = frozenset(name for kind in named for name in (kind, ALIASES.get(kind, kind)))
                 allowed = mine if allowed is None else allowed & mine
         return allowed
 

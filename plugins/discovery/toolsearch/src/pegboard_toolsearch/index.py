@@ -9,7 +9,10 @@ from __future__ import annotations
 
 import math
 from array import array
+from collections import defaultdict
 from collections.abc import Container, Iterable, Iterator, Sequence
+from functools import partial
+from itertools import chain
 from typing import NamedTuple
 
 from pegboard_toolsearch.documents import Document
@@ -23,7 +26,7 @@ COMMON = 0.2
 """A synonym that more than this share of all tools contain says nothing."""
 
 
-MOST_DETAILS, MOST_ARGUMENT = 700, 120
+MOST_DETAILS, MOST_ARGUMENT = 400, 100
 """How many characters of a description and of an argument's description are read: what matters comes first."""
 
 
@@ -60,7 +63,8 @@ class ToolIndex:
         self.documents: list[Document] = []
         self.name_terms: list[frozenset[str]] = []
         """The words of each tool's name and server, for how much of the name a query covers."""
-        self._postings: dict[str, tuple[array[int], array[float]]] = {}
+        self._postings: defaultdict[str, array[float]] = defaultdict(partial(array, "d"))
+        """For each term its tools. Each is its number plus how much the term counts there, which is less than 1."""
         self._numbers: dict[str, int] = {}
         self._by_letters: dict[str, list[int]] = {}
         self._impacts: dict[str, Impacts] = {}
@@ -88,7 +92,6 @@ class ToolIndex:
             self.documents.append(document)
             self._post(number, document)
             self._by_letters.setdefault(letters_of(document.name), []).append(number)
-        self.stems.forget_arguments()
         self._forget()
 
     def remove(self, name: str) -> None:
@@ -109,25 +112,22 @@ class ToolIndex:
 
     def _post(self, number: int, document: Document) -> None:
         weights: dict[str, float] = {}
+        get = weights.get
         fields = self.fields_of(document)
         for field, terms in zip(FIELDS, fields, strict=True):
             if terms:
                 each = field.weight_in(terms)
                 for term in terms:
-                    weights[term] = weights.get(term, 0.0) + each
+                    weights[term] = get(term, 0.0) + each
         postings = self._postings
         for term, weight in weights.items():
-            posting = postings.get(term)
-            if posting is None:
-                posting = postings[term] = (array("I"), array("f"))
-            posting[0].append(number)
-            posting[1].append(weight / (SATURATION + weight))
-        self.name_terms.append(frozenset(fields[0]) | frozenset(fields[1]))
+            postings[term].append(number + weight / (SATURATION + weight))
+        self.name_terms.append(frozenset(chain(fields[0], fields[1])))
 
-    def fields_of(self, document: Document) -> tuple[list[str], ...]:
+    def fields_of(self, document: Document) -> tuple[Sequence[str], ...]:
         """The terms of each field. The name is without the words of its server: `read_file` of mcp__fs__read_file."""
         stems, opening = self.stems, document.opening
-        server, whole = stems.of_name(document.server), stems.of_name(document.name)
+        server, whole = stems.of_repeated((document.server,)), stems.of_name(document.name)
         texts = [text[:MOST_ARGUMENT] for text in document.arguments.values()]
         bare = [term for term in whole if term not in server and term != "mcp"]
         return (
@@ -136,8 +136,8 @@ class ToolIndex:
             stems.of_text(document.hint),
             stems.of_text(opening),
             stems.of_text(document.description[len(opening) : MOST_DETAILS]),
-            [term for name in document.arguments for term in stems.of_argument(name, is_name=True)],
-            [term for text in texts for term in stems.of_argument(text, is_name=False)],
+            stems.of_repeated(document.arguments),
+            stems.of_text("\n".join(texts)),
         )
 
     def __contains__(self, term: object) -> bool:
@@ -152,7 +152,7 @@ class ToolIndex:
         known = self._rarities.get(term)
         if known is None:
             posting, total = self._postings.get(term), len(self.documents)
-            having = len(posting[0]) if posting else 0
+            having = len(posting) if posting else 0
             known = math.log(1 + (total - having + 0.5) / (having + 0.5)) ** RARITY_EXPONENT if posting else 0.0
             self._rarities[term] = known
         return known
@@ -176,19 +176,21 @@ class ToolIndex:
         own, rarity = self._postings.get(term), self.rarity(term)
         alike = [word for word in SYNONYMS.get(term, ()) if 0 < self._share(word) <= COMMON]
         if not alike:
-            return (own[0], array("f", [rarity * value for value in own[1]])) if own else NOTHING
+            return (array("I", map(int, own)), array("f", [rarity * (both % 1) for both in own])) if own else NOTHING
         best: dict[int, float] = {}
         for word in alike:
-            numbers, values = self._postings[word]
             weight = SYNONYM_WEIGHT * (min(rarity, self.rarity(word)) if own else self.rarity(word))
-            for number, value in zip(numbers, values, strict=True):
-                if best.get(number, 0.0) < value * weight:
-                    best[number] = value * weight
-        for number, value in zip(*own, strict=True) if own else ():
-            if best.get(number, 0.0) < value * rarity:
-                best[number] = value * rarity
+            _keep_best(best, self._postings[word], weight)
+        _keep_best(best, own or (), rarity)
         return array("I", best), array("f", best.values())
 
     def _share(self, term: str) -> float:
         posting = self._postings.get(term)
-        return len(posting[0]) / len(self.documents) if posting else 0.0
+        return len(posting) / len(self.documents) if posting else 0.0
+
+
+def _keep_best(best: dict[int, float], posting: Iterable[float], weight: float) -> None:
+    for both in posting:
+        number, value = int(both), both % 1 * weight
+        if best.get(number, 0.0) < value:
+            best[number] = value

@@ -58,6 +58,7 @@ class Edit(Tool[EditInput, EditOutput]):
     """
 
     open_world = False
+    aliases = ("MultiEdit",)
     search_hint = "change modify replace text in file"
     rule_subject = "path"
     rule_parameter = "file_path"

@@ -46,6 +46,7 @@ def parser(name: str, what: str, examples: str) -> argparse.ArgumentParser:
     group.add_argument("--no-family", action="append", metavar="FAMILY", help="switch a family off")
     group.add_argument("--no-tool", action="append", metavar="TOOL", help="switch a tool off")
     group.add_argument("--settings", metavar="FILE", help="an additional settings file")
+    group.add_argument("--mcp-config", action="append", metavar="FILE", help="more MCP servers: a file or JSON")
     made.add_argument("--cwd", metavar="DIR", help="work in this folder")
     made.add_argument("--debug", action="store_true", help="show tracebacks")
     return made
@@ -83,6 +84,8 @@ def settings_at(folder: str | None, options: argparse.Namespace, **cli: Any) -> 
         cli["disable"] = disable
     if only:
         cli["only"] = [word for word in only[0] if all(word in other for other in only[1:])]
+    if options.mcp_config:
+        cli["mcp"] = {"config": options.mcp_config}
     store = Trust.of()
     root = project_root(os.path.abspath(folder or working_directory()), os.environ)
     trusted = getattr(options, "trust", False) or store.trusts(root)

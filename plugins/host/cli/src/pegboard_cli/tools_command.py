@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 from pegboard.hosting import Features, assemble, guard_problems, load_index
@@ -78,14 +79,14 @@ def pool_and_problems(settings: Settings) -> tuple[Pool, list[PolicyError]]:
     """The pool, and the guards in the settings whose plugins are missing: a listing reports them and continues."""
     features = Features(settings)
     found = load_index(lambda plugin: features.off(plugin) is None)["plugins"]
-    if any(must_ask(plugin) for plugin in found if features.off(plugin) is None) or settings.get("strict"):
+    if any(must_ask(plugin, settings) for plugin in found if features.off(plugin) is None) or settings.get("strict"):
         from pegboard import Board
 
         return Board(settings, found).pool, []
     return assemble(found, settings), guard_problems(features, found)
 
 
-def must_ask(plugin: PluginRecord) -> bool:
+def must_ask(plugin: PluginRecord, settings: Settings) -> bool:
     """Whether the listing depends on what a plugin says now; also true for a broken guard, which stops everything."""
     scanned = plugin["scan"]
     if scanned is None:
@@ -93,7 +94,15 @@ def must_ask(plugin: PluginRecord) -> bool:
     if scanned["state"] != "active":
         return plugin["family"] == "policy"
     dynamic = any(tool["dynamic"] for tool in scanned["tools"])
-    return dynamic or "tool_sources" in scanned["hooks"]
+    return dynamic or ("tool_sources" in scanned["hooks"] and may_have_sources(scanned.get("sources_when"), settings))
+
+
+def may_have_sources(needs: list[str] | None, settings: Settings) -> bool:
+    """Whether one of the settings or files is there without which a plugin has no sources of tools."""
+    return not needs or any(
+        os.path.lexists(os.path.join(settings.root, need)) if need.startswith(".") else settings.holders(need)
+        for need in needs
+    )
 
 
 def table(pool: Pool, everything: bool) -> None:

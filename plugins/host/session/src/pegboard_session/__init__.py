@@ -43,9 +43,13 @@ if TYPE_CHECKING:
     from pegboard_session.restored import restore as restore
     from pegboard_session.retries import Retries as Retries
     from pegboard_session.slash_commands import SlashCommand as SlashCommand
+    from pegboard_session.slash_commands import SlashExit as SlashExit
     from pegboard_session.slash_commands import SlashPrompt as SlashPrompt
+    from pegboard_session.slash_commands import SlashSwitch as SlashSwitch
+    from pegboard_session.slash_commands import answer_slash_command as answer_slash_command
     from pegboard_session.slash_commands import find_slash_commands as find_slash_commands
     from pegboard_session.slash_commands import split_slash_command as split_slash_command
+    from pegboard_session.store import TranscriptStore as TranscriptStore
     from pegboard_session.system_prompt import PromptPart as PromptPart
     from pegboard_session.transcript import Transcript as Transcript
     from pegboard_session.usage import Budget as Budget
@@ -77,14 +81,18 @@ _HOME = {
     "Session": "loop",
     "SessionUsage": "usage",
     "SlashCommand": "slash_commands",
+    "SlashExit": "slash_commands",
     "SlashPrompt": "slash_commands",
+    "SlashSwitch": "slash_commands",
     "Stop": "providers",
     "TextDelta": "providers",
     "TextEnd": "providers",
     "ThinkingDelta": "providers",
     "ToolCall": "providers",
     "Transcript": "transcript",
+    "TranscriptStore": "store",
     "Usage": "providers",
+    "answer_slash_command": "slash_commands",
     "find_agents": "agents",
     "find_providers": "providers",
     "find_slash_commands": "slash_commands",

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pegboard_session.boards import ToolBoard
@@ -29,6 +30,16 @@ class AgentDefinition:
     color: str = ""
     memory_files: bool = True
     """Whether it is shown memory files, such as the project's AGENTS.md."""
+    skills: tuple[str, ...] = ()
+    """Skills that it knows from the start."""
+    effort: str = ""
+    """How hard its model should try, where the model has a choice."""
+    memory: str = ""
+    """Where it keeps a memory of its own: `user`, `project` or `local`."""
+    hooks: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    """Hooks of the user that run only in it, as in a settings file."""
+    mcp_servers: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    """MCP servers that only it uses, by name; an empty one means the server of that name in the settings."""
 
 
 def registered_agents(board: ToolBoard) -> dict[str, AgentDefinition]:

@@ -28,6 +28,7 @@ from pegboard_session.outcome import ENDINGS, Outcome
 from pegboard_session.providers import Provider
 from pegboard_session.restored import OWN_LINES, Restored
 from pegboard_session.retries import Retries
+from pegboard_session.session_changes import change_mode, change_model
 from pegboard_session.session_hooks import HookCalls, text_of
 from pegboard_session.session_services import open_services, start
 from pegboard_session.structured_output import StructuredOutput
@@ -83,8 +84,7 @@ class Session:
         self.account.price(self.model)  # A budget that could not be kept is refused now.
         self.restored = Restored()
         """What an earlier process left behind, for plugins that continue from it."""
-        self.conversation = Conversation(self)
-        self.system_prompt = SystemPrompt(self)
+        self.conversation, self.system_prompt = Conversation(self), SystemPrompt(self)
         self.tools = ModelTools(board, ctx.agent.kind if ctx else "main")
         """The tools of the board as the model gets them."""
         self.desk = SessionBoard(board, self.id)
@@ -175,6 +175,14 @@ class Session:
         if restored.usage:
             self.usage.go_on_from(restored.usage)
 
+    def set_mode(self, name: str) -> str:
+        """Change the permission mode, also for later calls of the running turn. Says why where it may not be used."""
+        return change_mode(self, name)
+
+    def set_model(self, name: str) -> None:
+        """Ask another model of the same provider from the next request on. A `ProviderError` where it cannot be."""
+        change_model(self, name)
+
     async def compact(self, what_to_keep: str = "") -> Compacted:
         """Replace what is older by a summary; `what_to_keep` tells the model that writes it what matters."""
         return await self.compaction.compact(what_to_keep)
@@ -245,11 +253,6 @@ class Session:
     def interrupt(self, why: str = "by the user", *, limit: str = "") -> None:
         """Stop the running turn: calls are answered as cancelled, and `run` returns, stopped by the `limit` if any."""
         self.interruption.request(why, limit)
-
-    def note_stopped_task(self, task: Task) -> None:
-        """Background work is stopped."""
-        for listener in self.on_task_stopped:
-            listener(task)
 
     def break_off(self) -> Outcome:
         """The outcome of a run that was cancelled from outside and whose conversation continues."""

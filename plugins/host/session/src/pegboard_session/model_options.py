@@ -205,7 +205,9 @@ class Asking:
     @property
     def options(self) -> ModelOptions:
         """The options of the next request."""
-        options = self._choose().options
+        options, definition = self._choose().options, self._session.definition
+        if definition and definition.effort and self._session.profile.supports("effort"):
+            options = replace(options, effort=definition.effort)
         return replace(options, output_schema=self._schema) if self.is_held_to_schema else options
 
     def report(self) -> None:

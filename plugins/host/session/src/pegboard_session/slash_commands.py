@@ -10,7 +10,9 @@ import logging
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 from importlib.metadata import entry_points
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
+
+from pegboard.wording import nearest
 
 if TYPE_CHECKING:
     from pegboard_session.loop import Session
@@ -27,26 +29,48 @@ class SlashPrompt:
 
 
 @dataclass(frozen=True, slots=True)
+class SlashSwitch:
+    """Go on with another session: a new one, or the earlier one with this id."""
+
+    resume: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SlashExit:
+    """End the conversation."""
+
+
+SlashAnswer: TypeAlias = "str | SlashPrompt | SlashSwitch | SlashExit | None"
+
+
+@dataclass(frozen=True, slots=True)
 class SlashCommand:
-    """One command. `run` returns a text to show, a prompt to send to the model, or None."""
+    """One command. `run` returns a text to show, a prompt for the model, another session, the end, or None."""
 
     name: str
     """Without the slash."""
     summary: str
     """One line for `/help`."""
-    run: Callable[[Session, str], Awaitable[str | SlashPrompt | None]]
+    run: Callable[[Session, str], Awaitable[SlashAnswer]]
     """Takes the session and what was typed after the name."""
     arguments: str = ""
     """What may follow the name, as `/help` shows it: `[what to keep]`."""
     complete: Callable[[Session, str], Iterable[str]] | None = None
     """Completions of what was typed after the name so far."""
+    at_once: bool = False
+    """Whether it may run while the model works. Others wait until the prompt is answered."""
+    is_fallback: bool = False
+    """Whether it counts only where no other distribution has a command of this name: one from a file or a server."""
 
 
 Source = Callable[["Session"], Iterable[SlashCommand]]
 
 
 def find_slash_commands(session: Session) -> dict[str, SlashCommand]:
-    """All commands by name. The first distribution by name wins; one that fails is reported and left out."""
+    """All commands by name. The first distribution by name wins, one that fails is reported and left out.
+
+    A command from a file never takes the place of one that a distribution has of its own.
+    """
     found: dict[str, SlashCommand] = {}
     for point in sorted(
         entry_points(group=GROUP), key=lambda point: (point.dist.name if point.dist else "", point.name)
@@ -54,7 +78,9 @@ def find_slash_commands(session: Session) -> dict[str, SlashCommand]:
         try:
             source: Source = point.load()
             for command in source(session):
-                found.setdefault(command.name, command)
+                known = found.get(command.name)
+                if known is None or (known.is_fallback and not command.is_fallback):
+                    found[command.name] = command
         except Exception:
             log.warning("the slash commands of %s cannot be read", point.value, exc_info=True)
     return dict(sorted(found.items()))
@@ -66,3 +92,13 @@ def split_slash_command(line: str) -> tuple[str, str] | None:
         return None
     name, *rest = line[1:].split(None, 1) or [""]
     return (name, "".join(rest).strip()) if name and "/" not in name else None
+
+
+async def answer_slash_command(session: Session, name: str, arguments: str) -> SlashAnswer:
+    """What a command answers. One that does not exist is answered with the nearest names, and never sent to a model."""
+    found = find_slash_commands(session)
+    if name in found:
+        return await found[name].run(session, arguments)
+    close = nearest(name, found, 3) or [known for known in found if known.startswith(name[:1])]
+    hint = f" Did you mean {' or '.join(f'/{known}' for known in close[:3])}?" if close else ""
+    return f"There is no command /{name}.{hint} /help lists them all."

@@ -1,7 +1,7 @@
-"""The fields of a definition, from YAML that may be hostile: plain values and lists of them, each with its line.
+"""The fields of a definition, from YAML that may be hostile: plain values, lists and objects, each with its line.
 
-Nothing is constructed but text, small whole numbers, true, false, nothing and lists. Aliases are refused: a few lines
-of them stand for more than any memory holds.
+Nothing is constructed but text, small whole numbers, true, false, nothing, lists and objects. Aliases are refused: a
+few lines of them stand for more than any memory holds.
 """
 
 from __future__ import annotations
@@ -28,6 +28,10 @@ class FieldsError(Exception):
         self.line = line
 
 
+class NotYamlError(FieldsError):
+    """The text does not follow the grammar of YAML. All else that is refused, is refused on purpose."""
+
+
 class _Loader(yaml.SafeLoader):
     def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
         if self.check_event(yaml.AliasEvent):
@@ -46,18 +50,37 @@ class Unreadable:
         return self._words
 
 
+class Nested(dict[str, Any]):
+    """An object as the value of a field. Most fields have none, and say so in these words."""
+
+    def __repr__(self) -> str:
+        return "an object"
+
+
+class NestedList(list[Any]):
+    """A list that holds more than plain values."""
+
+    def __repr__(self) -> str:
+        return "a list of lists or objects"
+
+
 def read_fields(text: str) -> tuple[Fields, dict[str, int]]:
     """The values, and the line of each field."""
     _require_flat(text)
+    try:
+        return _read(text)
+    except RecursionError:
+        raise FieldsError(1, "The YAML is nested too deeply.") from None
+
+
+def _read(text: str) -> tuple[Fields, dict[str, int]]:
     try:
         node = yaml.compose(text, _Loader)
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         line = mark.line + 1 if mark else text.count("\n", 0, getattr(error, "position", 0)) + 1
         problem = getattr(error, "problem", None) or getattr(error, "reason", None) or "it cannot be parsed"
-        raise FieldsError(line, f"This is not valid YAML: {problem}. Text with a colon needs quotes.") from None
-    except RecursionError:
-        raise FieldsError(1, "The YAML is nested too deeply.") from None
+        raise NotYamlError(line, f"This is not valid YAML: {problem}. Text with a colon needs quotes.") from None
     except (ValueError, OverflowError):  # PyYAML lets "\\U00110000" reach chr().
         raise FieldsError(1, "This is not valid YAML: it escapes a character that does not exist.") from None
     if not isinstance(node, yaml.MappingNode):
@@ -85,9 +108,13 @@ def _require_flat(text: str) -> None:
 def _value(node: yaml.Node) -> Any:
     if isinstance(node, yaml.ScalarNode):
         return _scalar(node)
-    if isinstance(node, yaml.SequenceNode) and all(isinstance(item, yaml.ScalarNode) for item in node.value):
-        return [_scalar(item) for item in node.value]
-    return Unreadable("an object" if isinstance(node, yaml.MappingNode) else "a list of lists or objects")
+    if isinstance(node, yaml.SequenceNode):
+        items = [_value(item) for item in node.value]
+        return items if all(isinstance(item, yaml.ScalarNode) for item in node.value) else NestedList(items)
+    if isinstance(node, yaml.MappingNode):
+        pairs = [(key.value, value) for key, value in node.value if isinstance(key, yaml.ScalarNode)]
+        return Nested((str(key), _value(value)) for key, value in pairs)
+    return Unreadable("a value of an unknown kind")
 
 
 def _scalar(node: yaml.ScalarNode) -> Any:

@@ -1,0 +1,80 @@
+"""What servers ask of us: a form for the person, an answer of the model, our working directories.
+
+A request reaches the event loop of the call that is running on the server; without one there is nobody to ask.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from concurrent.futures import Future
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pegboard_mcp.connection import Connection
+    from pegboard_mcp.errands import Errand
+
+# Imports happen inside functions: the SDK takes a second to import, and only a connecting task needs it.
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A question of a server. `kind` is `elicit` or `sample`; whoever answers sets the result of `answer`."""
+
+    kind: str
+    server: str
+    params: Any
+    answer: Future[Any]
+
+
+class Callbacks:
+    """The callbacks of one hub."""
+
+    def __init__(self, folders: list[Path], *, sampling: bool) -> None:
+        self.folders, self.sampling = folders, sampling
+        self.running: dict[str, list[Errand]] = {}
+        """The calls that are under way, by server."""
+
+    def for_elicitation(self, connection: Connection) -> Any:
+        """Put a form to the person."""
+
+        async def elicit(_: Any, params: Any) -> Any:
+            import mcp_types as types
+
+            said = await self._ask("elicit", connection.server.name, params)
+            action, content = said or ("cancel", None)
+            return types.ElicitResult(action=action, content=content)
+
+        return elicit
+
+    def for_sampling(self, connection: Connection) -> Any:
+        """Put a question to the model."""
+
+        async def sample(_: Any, params: Any) -> Any:
+            import mcp_types as types
+
+            said = await self._ask("sample", connection.server.name, params)
+            if said is None:
+                return types.ErrorData(code=-1, message="The user does not let the server ask the model.")
+            text, model = said
+            return types.CreateMessageResult(
+                role="assistant", content=types.TextContent(type="text", text=text), model=model, stop_reason="endTurn"
+            )
+
+        return sample
+
+    async def roots(self, _: Any) -> Any:
+        """The working directories."""
+        import mcp_types as types
+
+        roots = [types.Root(uri=folder.as_uri(), name=folder.name) for folder in self.folders]  # type: ignore[arg-type]
+        return types.ListRootsResult(roots=roots)
+
+    async def _ask(self, kind: str, server: str, params: Any) -> Any:
+        calls = self.running.get(server)
+        if not calls:
+            return None
+        answer: Future[Any] = Future()
+        calls[-1].post(Asked(kind, server, params, answer))
+        return await asyncio.wrap_future(answer)

@@ -1,0 +1,41 @@
+"""What we tell each server about ourselves, and what we do when it asks. Imports the SDK."""
+
+from __future__ import annotations
+
+import logging
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
+
+import mcp_types as types
+
+from pegboard_mcp.tasks import Tasks
+
+if TYPE_CHECKING:
+    from pegboard_mcp.callbacks import Callbacks
+    from pegboard_mcp.connection import Connection
+
+CHANGES = (types.ToolListChangedNotification, types.PromptListChangedNotification)
+
+# Without a handler, Python would print what the SDK logs about a broken server; we tell it in our words.
+for _name in ("mcp", "client", "httpx2", "httpcore2"):
+    logging.getLogger(_name).addHandler(logging.NullHandler())
+
+
+def client_options(connection: Connection, callbacks: Callbacks) -> dict[str, Any]:
+    """The arguments of `mcp.Client`. There is no cache: what a server lists is kept on disk, by us."""
+
+    async def message(received: Any) -> None:
+        if isinstance(received, CHANGES):
+            connection.mark_changed()
+
+    made: dict[str, Any] = {
+        "cache": None,
+        "client_info": types.Implementation(name="pegboard", version=version("pegboard-mcp")),
+        "message_handler": message,
+        "elicitation_callback": callbacks.for_elicitation(connection),
+        "list_roots_callback": callbacks.roots,
+        "extensions": [Tasks()],
+    }
+    if callbacks.sampling:
+        made["sampling_callback"] = callbacks.for_sampling(connection)
+    return made

@@ -1,0 +1,1 @@
+"""The sub-commands of `pegboard mcp`. A module is imported when its command is run."""

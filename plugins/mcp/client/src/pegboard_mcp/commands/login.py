@@ -1,0 +1,78 @@
+"""`pegboard mcp login`: log in at a server with a browser, or log out."""
+
+from __future__ import annotations
+
+import os
+import sys
+import webbrowser
+from collections.abc import Sequence
+
+import anyio
+
+from pegboard import DefinitionError, PegboardError
+from pegboard_mcp.commands.shared import parser, servers_of, settings_for
+from pegboard_mcp.config import ServerConfig
+from pegboard_mcp.faults import leaves, words_for
+
+# Imports happen inside functions: --help must not wait for the SDK.
+
+
+def run(words: Sequence[str]) -> int:
+    """Begin a login in the browser and keep the tokens."""
+    made = parser("login", "Log in at an MCP server with a browser. The tokens are kept in a file only you can read.")
+    made.add_argument("--no-browser", action="store_true", help="only print the address to open")
+    made.add_argument("--logout", action="store_true", help="forget the login instead")
+    made.add_argument("name", metavar="NAME", help="the server")
+    given = made.parse_args(words)
+    (server,), _ = servers_of(settings_for(given), given.name)
+    if server.kind == "stdio":
+        raise DefinitionError(f"{server.name} is started as a program here; only servers with a url have logins.")
+    if given.logout:
+        from pegboard_mcp.oauth import TokenFile
+
+        TokenFile(server, os.environ).forget()
+        sys.stdout.write(f"Logged out of {server.name}.\n")
+        return 0
+    anyio.run(log_in, server, not given.no_browser)
+    sys.stdout.write(f"Logged in at {server.name}.\n")
+    return 0
+
+
+async def log_in(server: ServerConfig, opens_browser: bool) -> None:
+    """Reach the server, let the person agree in the browser, and keep what the login server returns."""
+    from pegboard_mcp.oauth import LOGIN_SECONDS, PORT, CallbackListener, TokenFile, provider
+
+    storage = TokenFile(server, os.environ)
+    storage.forget()
+    listener = CallbackListener(server.entry.get("oauth", {}).get("callbackPort", PORT))
+
+    async def show(address: str) -> None:
+        sys.stdout.write(f"Open this address to log in:\n  {address}\n")
+        sys.stdout.flush()
+        if opens_browser:
+            webbrowser.open(address)
+
+    url = server.text("url")
+    auth = provider(server, url, storage, show, listener.code)
+    try:
+        async with anyio.create_task_group() as tasks:
+            await tasks.start(listener.serve)
+            with anyio.fail_after(LOGIN_SECONDS):
+                await _reach(server, url, auth)
+            tasks.cancel_scope.cancel()
+    except Exception as error:
+        if any(isinstance(leaf, TimeoutError) for leaf in leaves(error)):
+            raise PegboardError(f"Nobody logged in within {LOGIN_SECONDS:g} s.") from None
+        raise PegboardError(f"The login at {server.name} failed: {words_for(error, server)}") from None
+    if not storage.exists():
+        raise PegboardError(f"{server.name} did not ask for a login.")
+
+
+async def _reach(server: ServerConfig, url: str, auth: object) -> None:
+    import httpx2
+    from mcp import Client
+    from mcp.client.streamable_http import streamable_http_client
+
+    http = httpx2.AsyncClient(headers=server.map("headers"), auth=auth, timeout=30)  # type: ignore[arg-type]
+    async with http, Client(streamable_http_client(url, http_client=http), cache=None):
+        return  # To connect is enough: the first request brings the login.

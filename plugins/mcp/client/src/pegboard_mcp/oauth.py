@@ -1,0 +1,179 @@
+"""Logins at servers: tokens in a file that only the user can read, and the loopback address for the browser.
+
+Imports the SDK.
+"""
+
+from __future__ import annotations
+
+import html
+import json
+import os
+import urllib.parse
+from collections.abc import Awaitable, Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import anyio
+from mcp.client.auth import AuthorizationCodeResult, OAuthClientProvider
+from mcp.shared.auth import OAuthClientInformationFull, OAuthClientMetadata, OAuthToken
+
+from pegboard.settings import private_folder, state_dir
+from pegboard_mcp.config import ServerConfig
+from pegboard_trust import replace_file
+
+PORT = 33418
+"""Where the browser comes back to, unless the entry says otherwise."""
+LOGIN_SECONDS = 300.0
+
+
+class LoginNeededError(Exception):
+    """The server wants a login, and there is nobody at a browser now."""
+
+
+class TokenFile:
+    """The login at one server, in a file of its own."""
+
+    def __init__(self, server: ServerConfig, env: Mapping[str, str]) -> None:
+        folder = state_dir(env)
+        self.path = Path(folder, "mcp", f"{server.key}.login.json") if folder else None
+        self._digest = server.digest
+        self._memory: dict[str, Any] = {}
+
+    async def get_tokens(self) -> OAuthToken | None:
+        """The tokens of the last login."""
+        found = self._read().get("tokens")
+        return OAuthToken.model_validate(found) if found else None
+
+    async def set_tokens(self, tokens: OAuthToken) -> None:
+        """Keep tokens."""
+        self._write("tokens", tokens.model_dump(mode="json", exclude_none=True))
+
+    async def get_client_info(self) -> OAuthClientInformationFull | None:
+        """What the login server knows us by."""
+        found = self._read().get("client")
+        return OAuthClientInformationFull.model_validate(found) if found else None
+
+    async def set_client_info(self, client_info: OAuthClientInformationFull) -> None:
+        """Keep what the login server knows us by."""
+        self._write("client", client_info.model_dump(mode="json", exclude_none=True))
+
+    def exists(self) -> bool:
+        """Whether somebody has logged in."""
+        return bool(self._read().get("tokens"))
+
+    def forget(self) -> None:
+        """Log out: remove the file."""
+        self._memory = {}
+        if self.path:
+            self.path.unlink(missing_ok=True)
+
+    def _read(self) -> dict[str, Any]:
+        """What is kept for exactly this server; a file that others could read or write counts as none."""
+        if self.path is None:
+            return self._memory
+        try:
+            descriptor = os.open(self.path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+            with open(descriptor, "rb") as file:
+                about = os.fstat(descriptor)
+                found = json.loads(file.read()) if about.st_uid == os.geteuid() and not about.st_mode & 0o077 else {}
+        except (OSError, ValueError):
+            return {}
+        return found if isinstance(found, dict) and found.get("digest") == self._digest else {}
+
+    def _write(self, key: str, value: Any) -> None:
+        kept = {**self._read(), "digest": self._digest, key: value}
+        if self.path is None or private_folder(self.path.parent) is None:
+            self._memory = kept
+            return
+        replace_file(str(self.path), json.dumps(kept).encode(), 0o600)
+
+
+def auth_for(server: ServerConfig, url: str) -> OAuthClientProvider | None:
+    """The login for requests of a session: used where there is one, never begun."""
+    storage = TokenFile(server, server.env or os.environ)
+    if not storage.exists():
+        return None
+
+    async def refuse(_: str) -> None:
+        raise LoginNeededError
+
+    async def never() -> AuthorizationCodeResult:
+        raise LoginNeededError
+
+    return provider(server, url, storage, refuse, never)
+
+
+def provider(
+    server: ServerConfig,
+    url: str,
+    storage: TokenFile,
+    redirect: Callable[[str], Awaitable[None]],
+    callback: Callable[[], Awaitable[AuthorizationCodeResult]],
+) -> OAuthClientProvider:
+    """The SDK's login for a server."""
+    said = server.entry.get("oauth", {})
+    metadata = OAuthClientMetadata(
+        client_name="Pegboard",
+        redirect_uris=[f"http://localhost:{said.get('callbackPort', PORT)}/callback"],  # type: ignore[list-item]
+        grant_types=["authorization_code", "refresh_token"],
+        response_types=["code"],
+        scope=said.get("scope"),
+    )
+    return OAuthClientProvider(
+        server_url=url,
+        client_metadata=metadata,
+        storage=storage,
+        redirect_handler=redirect,
+        callback_handler=callback,
+        client_metadata_url=said.get("clientMetadataUrl"),
+    )
+
+
+class CallbackListener:
+    """Waits on the loopback address for the browser to come back with a code."""
+
+    def __init__(self, port: int) -> None:
+        self._port = port
+        self._found: AuthorizationCodeResult | None = None
+        self._done = anyio.Event()
+        self.problem = ""
+
+    async def serve(self, *, task_status: anyio.abc.TaskStatus[None]) -> None:
+        """Listen until the code is there."""
+        listener = await anyio.create_tcp_listener(local_host="127.0.0.1", local_port=self._port)
+        async with listener:
+            task_status.started()
+            await listener.serve(self._answer)
+
+    async def code(self) -> AuthorizationCodeResult:
+        """The code that the browser brought."""
+        await self._done.wait()
+        if self._found is None:
+            raise LoginNeededError(self.problem)
+        return self._found
+
+    async def _answer(self, stream: anyio.abc.SocketStream) -> None:
+        async with stream:
+            head = b""
+            with anyio.move_on_after(5):
+                while b"\r\n\r\n" not in head and len(head) < 65_536:
+                    head += await stream.receive()
+            target = head.split(b" ", 2)[1].decode("ascii", "replace") if head.count(b" ") >= 2 else ""
+            where = urllib.parse.urlsplit(target)
+            if where.path != "/callback":
+                await stream.send(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+                return
+            await stream.send(self._take(dict(urllib.parse.parse_qsl(where.query))))
+            self._done.set()
+
+    def _take(self, query: dict[str, str]) -> bytes:
+        if "code" in query:
+            self._found = AuthorizationCodeResult(code=query["code"], state=query.get("state"), iss=query.get("iss"))
+            words = "You are logged in. You can close this page."
+        else:
+            self.problem = query.get("error_description") or query.get("error") or "There was no code."
+            words = f"The login failed: {html.escape(self.problem)}"
+        body = f"<!doctype html><meta charset=utf-8><title>Pegboard</title><p>{words}".encode()
+        head = "HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\nConnection: close\r\n"
+        policy = "Content-Security-Policy: default-src 'none'\r\n"
+        return f"{head}{policy}Content-Length: {len(body)}\r\n\r\n".encode() + body

@@ -1,0 +1,129 @@
+"""What a skill inserts: the output of commands and the contents of files, each as a call that never asks anyone.
+
+Such a call passes the whole pipeline: validation, hooks, rules, sandbox. Where it would need approval, or is denied,
+the skill stops and says which rule would have to change.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from pathlib import Path
+from typing import Any
+
+from pegboard import JSON, Context, Decision, Deny, Result, ToolError
+from pegboard_skill.arguments import Arguments
+from pegboard_skill.pieces import files_in, pieces_of
+from pegboard_skill.skill_file import Skill
+
+MOST_COMMANDS, MOST_FILES = 20, 20
+SHELLS = ("", "bash", "sh")
+SHOWN = 120
+
+_asked: ContextVar[list[Decision] | None] = ContextVar("what an insertion would have asked", default=None)
+
+
+def refuse_to_ask(decision: Decision) -> Deny | None:
+    """The answer to a question, if a skill inserts something just now: nobody is asked, so no."""
+    asked = _asked.get()
+    if asked is None:
+        return None
+    asked.append(decision)
+    return Deny(f"{decision.reason} A skill does not ask for what it inserts.", layer="ask", rule=decision.rule)
+
+
+@contextmanager
+def _nobody_asked() -> Iterator[list[Decision]]:
+    asked: list[Decision] = []
+    token = _asked.set(asked)
+    try:
+        yield asked
+    finally:
+        _asked.reset(token)
+
+
+class Insertion:
+    """The insertions of one use of a skill."""
+
+    def __init__(self, skill: Skill, arguments: Arguments, ctx: Context) -> None:
+        self._skill, self._arguments, self._ctx = skill, arguments, ctx
+        self._commands = 0
+
+    async def fill(self, body: str) -> str:
+        """The text with its arguments, the output of its commands, and the files that it mentions at its end."""
+        made: list[str] = []
+        mentioned: dict[str, None] = {}
+        for piece in pieces_of(body):
+            text = self._arguments.put_into(piece.text)
+            if piece.is_command:
+                made.append(await self._run(text.strip()))
+                continue
+            made.append(text)
+            if not piece.is_code:
+                mentioned |= dict.fromkeys(files_in(text))
+        whole = "".join(made)
+        if self._arguments.raw and not self._arguments.is_used:
+            whole = f"{whole.rstrip()}\n\nARGUMENTS: {self._arguments.raw}"
+        return whole + "".join([await self._file(path) for path in self._existing(mentioned)])
+
+    async def _run(self, command: str) -> str:
+        self._commands += 1
+        self._check(command)
+        result = await self._call("Bash", {"command": command}, f"its command `{_short(command)}`")
+        value: Any = result.value
+        code = getattr(value, "exit_code", 0)
+        if code:
+            raise self._stopped(f"its command `{_short(command)}` ended with exit code {code}. {_short(result.text)}")
+        return str(getattr(value, "stdout", result.text)).rstrip("\n")
+
+    def _check(self, command: str) -> None:
+        skill, settings = self._skill, self._ctx.settings
+        what = f"its command `{_short(command)}` was not run"
+        if not skill.trusted:
+            raise self._stopped(f"{what}: this project is not trusted. To trust it, run pegboard trust.")
+        if settings.get("disableSkillShellExecution"):
+            source = settings.holders("disableSkillShellExecution")[0].source_of("disableSkillShellExecution")
+            raise self._stopped(f"{what}: disableSkillShellExecution is set in {source}.")
+        if skill.head.shell not in SHELLS:
+            raise self._stopped(f"{what}: there is no shell {skill.head.shell!r} here, only bash.")
+        if self._commands > MOST_COMMANDS:
+            raise self._stopped(f"{what}: it has more than {MOST_COMMANDS} commands.")
+
+    def _existing(self, mentioned: dict[str, None]) -> list[Path]:
+        found: list[Path] = []
+        for path in mentioned:
+            places = (self._ctx.resolve(path), Path(self._skill.folder, path))
+            there = next((place for place in places if os.path.isfile(place)), None)
+            if there and there not in found:
+                found.append(there)
+        return found[:MOST_FILES]
+
+    async def _file(self, path: Path) -> str:
+        result = await self._call("Read", {"file_path": str(path)}, f"the file {path} that it mentions")
+        return f"\n\nContents of {path}:\n\n{result.text}"
+
+    async def _call(self, tool: str, given: JSON, what: str) -> Result:
+        with _nobody_asked() as asked:
+            result = await self._ctx.call(tool, given)
+        if asked:
+            reason = f"{what} needs approval, and a skill never asks. {asked[-1].reason}"
+            raise self._stopped(f"{reason} {self._remedy(tool, given, asked[-1])}")
+        if result.is_error:
+            raise self._stopped(f"{what} was not used. {result.text}")
+        return result
+
+    def _remedy(self, tool: str, given: JSON, decision: Decision) -> str:
+        if decision.rule:
+            return f"The rule {decision.rule} stands in {decision.source}."
+        subject = given.get("command") or given.get("file_path")
+        return f"No rule allows it: add {tool}({subject}) to permissions.allow to use this skill."
+
+    def _stopped(self, reason: str) -> ToolError:
+        return ToolError(f"{self._skill.what} was stopped: {reason}", code="permission_denied")
+
+
+def _short(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= SHOWN else line[: SHOWN - 1] + "…"

@@ -1,0 +1,104 @@
+"""The hooks: the tool, what the model is told of skills, and what they allow."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from pegboard import Context, Decision, Facts, Fine, Input, Question, Settings, Tool, ToolError, hookimpl
+from pegboard_skill.skill import SERVICE, Skill
+from pegboard_skill.skills import Skills
+
+if TYPE_CHECKING:
+    from pegboard_session import PromptPart, Session
+
+
+@hookimpl
+def register_tools() -> list[Skill]:
+    return [Skill()]
+
+
+@hookimpl
+def register_session_services(session: Session) -> dict[str, object]:
+    return {SERVICE: Skills(session)}
+
+
+@hookimpl
+async def system_prompt_parts(session: Session, ctx: Context) -> list[PromptPart]:
+    """The skills that an agent's definition names, which it knows from the start."""
+    from pegboard_session import PromptPart  # Only a session that opens needs it.
+
+    skills, wanted = _skills(ctx), session.definition.skills if session.definition else ()
+    if skills is None or not wanted:
+        return []
+    return [PromptPart("skills", await _preloaded(skills, wanted, ctx), order=80)]
+
+
+async def _preloaded(skills: Skills, names: Sequence[str], ctx: Context) -> str:
+    said: list[str] = []
+    for name in names:
+        found = skills.find(name)
+        try:
+            said.append(await skills.use(found, "", ctx) if found else f"There is no skill {name!r}.")
+        except ToolError as error:
+            said.append(error.message)
+    return "\n\n".join(said)
+
+
+@hookimpl
+def add_reminders(session: Session, moment: str) -> list[str]:
+    skills = _skills(session.ctx)
+    return skills.news(moment) if skills else []
+
+
+@hookimpl
+async def submit_prompt(prompt: str, ctx: Context) -> None:
+    """A turn begins: what skills allowed in the last one no longer counts."""
+    if skills := _skills(ctx):
+        skills.grants.begin_turn(prompt)
+
+
+@hookimpl
+def check_permission(tool: Tool[Any, Any], args: Input, facts: Facts, ctx: Context) -> Sequence[Decision] | None:
+    skills = _skills(ctx)
+    return skills.grants.opinions(tool, args, facts, ctx) if skills else None
+
+
+# Before all others: what a skill inserts is put to no one.
+@hookimpl(priority=-1000)
+def ask_user(question: Question) -> Decision | None:
+    from pegboard_skill.insertion import refuse_to_ask  # Few calls ask.
+
+    return refuse_to_ask(question.decision)
+
+
+@hookimpl
+def after_call(ctx: Context) -> None:
+    """Remember which files a call was approved to touch: there may be skills for them."""
+    if skills := _skills(ctx):
+        for path in ctx.approved_paths or ():
+            if os.path.isfile(path):
+                skills.visit(path)
+
+
+@hookimpl
+def after_compact(ctx: Context) -> str:
+    from pegboard_session.reminders import as_reminder  # Only long conversations are compacted.
+
+    skills = _skills(ctx)
+    return "\n".join(as_reminder(words) for words in skills.after_summary()) if skills else ""
+
+
+@hookimpl
+def diagnose(settings: Settings) -> list[str]:
+    """What is wrong with the files of skills and commands, with file and line."""
+    from pegboard_skill.discovery import discover  # Only this command looks without a session.
+
+    found = discover(settings, os.environ)
+    return [*found.problems, *(Fine(words) for words in found.quiet)]
+
+
+def _skills(ctx: Context) -> Skills | None:
+    skills = ctx.services.others.get(SERVICE)
+    return skills if isinstance(skills, Skills) else None

@@ -1,0 +1,25 @@
+"""Files that define agents, skills and commands, and the folders of plugins that bring them."""
+
+from pegboard_definitions.markdown import (
+    FaultError,
+    Markdown,
+    NoFieldsError,
+    read_markdown,
+    split_names,
+    unseen,
+)
+from pegboard_definitions.places import markdown_files, project_folders
+from pegboard_definitions.plugin_folders import PluginFolder, plugin_folders
+
+__all__ = [
+    "FaultError",
+    "Markdown",
+    "NoFieldsError",
+    "PluginFolder",
+    "markdown_files",
+    "plugin_folders",
+    "project_folders",
+    "read_markdown",
+    "split_names",
+    "unseen",
+]
