@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pegboard import Services
+from pegboard_processes import Task
 from pegboard_processes.background import LocalBackground
 from pegboard_processes.service import LocalProcesses
 from pegboard_session.completion import ProviderModel
