@@ -92,7 +92,7 @@ class Session:
         self.ctx = replace(ctx or board.context(), session_id=self.id, gate=self.desk.nested)
         self.hooks, self.interruption = HookCalls(board, of_agent=parent is not None), Interruption()
         self._exchange: Exchange = Exchange(self, parent._exchange if parent else None)
-        self._busy, self._context = False, list[Block]()
+        self.is_running, self._context = False, list[Block]()
         self.on_task_stopped: list[Callable[[Task], None]] = []
         """Called with background work that is stopped."""
         self.compaction: Compaction = Compaction(self)
@@ -138,11 +138,6 @@ class Session:
     def profile(self) -> ModelProfile:
         """What is known about the model."""
         return self.models.profile(self.model)
-
-    @property
-    def is_running(self) -> bool:
-        """Whether a prompt is being answered."""
-        return self._busy
 
     @property
     def is_interrupted(self) -> bool:
@@ -191,7 +186,7 @@ class Session:
         """Answer one prompt. Raises `ProviderError` when the model cannot be asked; the conversation stays usable."""
         given = [{"type": "text", "text": prompt}] if isinstance(prompt, str) else prompt
         content = [as_block(block) for block in given]
-        self._busy = True
+        self.is_running = True
         self.interruption.reset()
         try:
             if spent := self.account.spent:
@@ -201,7 +196,7 @@ class Session:
             await self.hooks.failed(self.ctx, error)
             raise
         finally:
-            self._busy = False
+            self.is_running = False
 
     async def _answer_prompt(self, content: list[Block]) -> Outcome:
         refusal, more = "", list[Block]()
