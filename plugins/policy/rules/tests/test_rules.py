@@ -415,7 +415,7 @@ FAULTS = [
     ("allow", "Write(./docs/**)", "Path rules that allow Write are never used. Write Edit(./docs/**)."),
     ("deny", "NotebookEdit(x)", "It holds for NotebookEdit only. Write Edit(x) for every tool"),
     ("ask", "Glob(src/**)", "Write Read(src/**) for every tool and what it finds."),
-    ("deny", "MultiEdit(x)", "There is no tool 'MultiEdit'."),
+    ("deny", "MultiRead(x)", "There is no tool 'MultiRead'."),
     ("deny", "Bash(command:rm)", "Rules for Bash already match command."),
     ("deny", "WebFetch(url:x)", "Rules for WebFetch already match url."),
     ("deny", "WebFetch(https://x)", "Write WebFetch(domain:example.com)."),
