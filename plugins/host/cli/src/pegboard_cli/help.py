@@ -21,7 +21,7 @@ FOR_AUTHORS = {
 }
 """Commands in their own distribution, because it has large dependencies."""
 ELSEWHERE = {"pegboard-authors": FOR_AUTHORS, "pegboard-mcp": {"mcp": "list and manage MCP servers"}}
-"""What commands of our other distributions do, because help must not import them. A stranger's is named by its origin."""
+"""What commands of our other distributions do, because help must not import them. Others are named by their origin."""
 
 SUMMARY = "A plugin framework for LLM-agent tools, with permissions, a streaming runtime and a CLI."
 
