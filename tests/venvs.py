@@ -173,7 +173,7 @@ class Supplies:
         self._set_back_unpacked()
 
     def _set_back_unpacked(self) -> None:
-        """Unpack the wheels now and set their dates back: environments share these files, and an index reads the dates."""
+        """Unpack the wheels now and set their dates back: environments share these files, and indexes see the dates."""
         first = self.wheelhouse.with_name("first")
         places = ["--no-index", "--no-deps", "--find-links", self.wheelhouse, "--target", first]
         names = [wheel.name.partition("-")[0] for wheel in self.wheelhouse.glob("*.whl")]

@@ -77,26 +77,14 @@ def load(
     for path, compatible in own:
         reader.file("user", path, compatible=compatible)
     reader.heed_the_owner()
-    made = Settings(
-        reader.layers,
-        cwd=cwd,
-        root=root,
-        problems=reader.problems,
-        notices=reader.notices,
-        withheld=reader.withheld,
-        trusted=trusted,
-        keys=keys,
-        unkept=reader.unkept,
-    )
-    made.ignored = reader.ignored
-    return made
+    return reader.report(Settings(reader.layers, cwd=cwd, root=root, trusted=trusted, keys=keys))
 
 
 def read_values(layer: str, source: str, values: Mapping[str, Any], keys: Keys) -> Settings:
     """Settings of one layer that are in no file yet, checked as if they were."""
     reader = _Reader(keys, trusted=True)
     reader.take(_Source(layer, source), dict(values))
-    return Settings(reader.layers, problems=reader.problems, notices=reader.notices, keys=keys, unkept=reader.unkept)
+    return reader.report(Settings(reader.layers, keys=keys))
 
 
 def working_directory() -> str:
@@ -167,7 +155,7 @@ class _Reader:
 
     def broken(self, layer: str, path: str, error: SettingsError) -> None:
         self.problems.append(error)
-        if layer in ("baked", "managed"):
+        if layer in OF_THE_OWNER:
             self.layers.append(Layer(layer, path, {"only": []}))  # What it forbids is unknown, so nothing is allowed.
 
     def environment(self, env: Mapping[str, str]) -> None:
@@ -297,6 +285,12 @@ class _Reader:
         if source.text:
             line, column = find_value(source.text.decode("utf-8-sig"), name) or (None, None)
         self.problems.append(SettingsError(words, source=source.made.source_of(name), line=line, column=column))
+
+    def report(self, settings: Settings) -> Settings:
+        """The settings together with what was found on the way to them."""
+        settings.problems, settings.notices = self.problems, self.notices
+        settings.withheld, settings.unkept, settings.ignored = self.withheld, self.unkept, self.ignored
+        return settings
 
     def withhold(self, key: str, place: str, value: Any) -> None:
         """Keep back what would loosen something, and say so."""

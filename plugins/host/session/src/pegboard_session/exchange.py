@@ -100,6 +100,7 @@ class Exchange:
         session, interruption = self._session, self._session.interruption
         answer, broken = Answer(session.conversation.call_ids), None
         request = session.conversation.request()
+        # The tools of this very request: a model or a source that changes while it runs counts for the next one.
         session.desk.refused = session.tools.refused(session.profile)
         session.desk.deferred = session.tools.deferred(session.profile)
         session.emit("request_started", attempt=attempt)
@@ -152,7 +153,7 @@ class Exchange:
     def _commit_answer(self, request: Request, answer: Answer) -> None:
         """The message as far as it is complete becomes part of the conversation."""
         session = self._session
-        session.compaction.meter.counted = (request, answer.usage)
+        session.compaction.meter.counted = (request, answer.usage)  # Compared later: calls are running now.
         if blocks := sendable(answer.blocks):
             session.conversation.append("assistant", blocks)
         session.account.count(session.model, answer.usage)
