@@ -94,7 +94,7 @@ end
 zmodload zsh/zpty
 zpty shell zsh -f -i
 zpty -w shell 'PS1=; autoload -Uz compinit; compinit -u; source <(pegboard completion zsh)'
-zpty -w shell 'compadd() { builtin compadd -O offered "$@"; print -r -- "OFFERED $offered END"; builtin compadd "$@" }'
+zpty -w shell 'compadd() { builtin compadd -O found "$@"; print -r -- "OFF""ERED $found END"; builtin compadd "$@" }'
 for words in "pegboard und" "pegboard run --permission-mode pla" "pegboard undo "; do
     zpty -w -n shell "$words"$'\t'
     zpty -r -m shell line '*OFFERED*END*'

@@ -91,7 +91,7 @@ def test_only_the_final_text_is_on_stdout(world):
 
 def test_json_has_cost_usage_denials_and_the_session(world):
     world.script(calls("touch no"), says("Could not."))
-    priced = """'{"prices": {"any": {"input": 3, "output": 15}}}'"""
+    priced = """'{"prices": {"any": {"input": 3, "output": 15, "cacheRead": 0, "cacheWrite": 0}}}'"""
     done = world.shell(
         f"echo {priced} > s.json; pegboard run go --replay script.jsonl --settings s.json --model any "
         "--output-format json --deny 'Bash(touch:*)'"
