@@ -77,7 +77,7 @@ class Board:
         if self._services is not None:
             return self._services
         offered: dict[str, Any] = {"tools": ToolCatalog(lambda: self.pool, lambda name: getattr(self.hooks, name, ()))}
-        for register in reversed(self.hooks.register_services):
+        for register in reversed(self.hooks.register_services):  # The first plugin is last, so that its services win.
             offered |= register(self.settings, self.env)
         return Services.of(offered)
 
@@ -232,7 +232,7 @@ class Board:
             self.pool.notices += [n for check in self.hooks.check_tools for n in check(self.settings, infos)]
         if self.settings.get("strict"):
             require_binaries(self.pool)
-        self._bound.clear()
+        self._bound.clear()  # A tool of the same name may be another one now.
         after = {entry.name: entry.definition for entry in self.pool.entries}
         if self.pool.version > 1 and before != after:
             self.hooks.emit(

@@ -74,25 +74,23 @@ class Settings:
         *,
         cwd: str = ".",
         root: str | None = None,
-        problems: Iterable[SettingsError] = (),
-        notices: Iterable[Notice] = (),
-        withheld: Iterable[Withheld] = (),
         trusted: bool = False,
         keys: Keys | None = None,
-        unkept: Iterable[tuple[str, str]] = (),
     ) -> None:
         self.layers = sorted(layers, key=lambda layer: ORDER.index(layer.name))
         self.cwd = os.path.abspath(cwd)
         self.root = root or self.cwd
-        self.problems = list(problems)
-        self.notices = list(notices)
-        self.withheld = list(withheld)
+        self.problems: list[SettingsError] = []
+        self.notices: list[Notice] = []
+        self.withheld: list[Withheld] = []
         """What the project's files say and is not trusted yet."""
         self.trusted = trusted
         self.moved_from: Settings | None = None
         """The settings of the folder that work has moved away from; whoever restricts paths there still does."""
-        self.unkept = list(unkept)
+        self.unkept: list[tuple[str, str]] = []
         """Settings that promise protection and that nothing installed declares, each with its source."""
+        self.ignored: Mapping[str, list[str]] = {}
+        """Keys in files of a compatible host that mean nothing here, by file."""
         self._keys = keys
 
     @property
@@ -162,7 +160,7 @@ class Settings:
         """The same settings with other layers; what was promised and is not kept stays so."""
         made = Settings(layers, cwd=self.cwd, root=self.root, trusted=self.trusted, keys=self._keys)
         made.problems, made.notices = self.problems.copy(), self.notices.copy()
-        made.withheld, made.unkept = self.withheld.copy(), self.unkept.copy()
+        made.withheld, made.unkept, made.ignored = self.withheld.copy(), self.unkept.copy(), self.ignored
         return made
 
     def require_sound(self) -> None:
