@@ -4,7 +4,6 @@ import json
 import os
 import sys
 import tempfile
-from pathlib import Path
 
 import anyio
 import httpx2
@@ -69,5 +68,4 @@ async def main(url: str) -> int:
 
 
 if __name__ == "__main__":
-    Path(tempfile.gettempdir())
     sys.exit(anyio.run(main, sys.argv[-1]))
