@@ -35,8 +35,10 @@ def entry(url: str, port: int) -> dict:
     return {"type": "http", "url": url, "oauth": oauth}
 
 
-def arguments(schema: dict) -> dict:
+def arguments(schema: dict, seen: dict) -> dict:
     fields = schema.get("properties", {})
+    if "schema" in fields:
+        return {"schema": seen}  # One scenario wants to have the schema back that a model sees of another tool.
     return {name: ARGUMENTS.get(fields.get(name, {}).get("type"), "text") for name in schema.get("required", fields)}
 
 
@@ -58,7 +60,8 @@ async def main(url: str) -> int:
         if failed:
             print(connection.problem, file=sys.stderr)
         for one in CONTEXT.get("toolCalls") or [
-            {"name": one.tool, "arguments": arguments(one.data["inputSchema"])} for one in connection.definitions
+            {"name": one.tool, "arguments": arguments(one.data["inputSchema"], connection.definitions[0].schema)}
+            for one in connection.definitions
         ]:
             result = await board.call(f"mcp__it__{one['name']}", one.get("arguments", {}))
             print(one["name"], result.text[:300], file=sys.stderr)
