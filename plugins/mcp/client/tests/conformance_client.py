@@ -42,6 +42,11 @@ def arguments(schema: dict, seen: dict) -> dict:
     return {name: ARGUMENTS.get(fields.get(name, {}).get("type"), "text") for name in schema.get("required", fields)}
 
 
+def calls_of(definitions: list) -> list[dict]:
+    seen = definitions[0].schema if definitions else {}
+    return [{"name": one.tool, "arguments": arguments(one.data["inputSchema"], seen)} for one in definitions]
+
+
 async def main(url: str) -> int:
     with tempfile.TemporaryDirectory() as home:
         listener = await anyio.create_tcp_listener(local_host="127.0.0.1")
@@ -59,10 +64,7 @@ async def main(url: str) -> int:
         failed = connection.state != "ready"
         if failed:
             print(connection.problem, file=sys.stderr)
-        for one in CONTEXT.get("toolCalls") or [
-            {"name": one.tool, "arguments": arguments(one.data["inputSchema"], connection.definitions[0].schema)}
-            for one in connection.definitions
-        ]:
+        for one in CONTEXT.get("toolCalls") or calls_of(connection.definitions):
             result = await board.call(f"mcp__it__{one['name']}", one.get("arguments", {}))
             print(one["name"], result.text[:300], file=sys.stderr)
         await anyio.to_thread.run_sync(hub.close)

@@ -46,6 +46,10 @@ def run(words: list[str]) -> int:
     if prompt == "":
         sys.stderr.write("pegboard: no prompt given. Give one as an argument or on standard input.\n")
         return USAGE
+    if prompt is None and given.input_format == "text":
+        from pegboard_cli.conversation import run_conversation
+
+        return run_conversation(given, settings)
 
     from pegboard import Board
     from pegboard_cli.ask_user import Answer
@@ -143,9 +147,10 @@ def layer(given: argparse.Namespace) -> dict[str, Any]:
     return made
 
 
-async def converse(given: argparse.Namespace, board: Board, view: View, prompt: str | Program | None) -> int:
-    """Answer the prompt, or prompts until the person or program quits; Ctrl-C once interrupts the turn."""
+async def converse(given: argparse.Namespace, board: Board, view: View, prompt: str | Program) -> int:
+    """Answer the prompt, or the prompts of a program until it quits; Ctrl-C once interrupts the turn."""
     from pegboard import ProviderError
+    from pegboard_cli.conversation import interrupt
     from pegboard_cli.session_setup import open_session
     from pegboard_cli.signals import interrupting
     from pegboard_cli.warm_up import warming_up
@@ -166,13 +171,13 @@ async def converse(given: argparse.Namespace, board: Board, view: View, prompt: 
             view.say_goodbye(session)
 
 
-def stop_for_reader(opened: list[Session], prompt: str | Program | None) -> None:
+def stop_for_reader(opened: list[Session], prompt: str | Program) -> None:
     """Nobody reads standard output any more: what runs is interrupted, and nothing new begins."""
     from signal import SIGPIPE
 
     from pegboard_cli import signals
 
-    if prompt is not None and not isinstance(prompt, str):
+    if not isinstance(prompt, str):
         prompt.stop()
     if opened and opened[0].is_running:
         opened[0].interrupt()
@@ -180,22 +185,9 @@ def stop_for_reader(opened: list[Session], prompt: str | Program | None) -> None
         signals.stop(SIGPIPE)
 
 
-def interrupt(session: Session) -> bool:
-    """Interrupt the turn; False when there is none, or it was interrupted already."""
-    from pegboard_cli.signals import say
-
-    if not session.is_running or session.is_interrupted:
-        return False
-    say("\nInterrupting; press Ctrl-C again to quit.\n")
-    session.interrupt()
-    return True
-
-
-async def answer(session: Session, view: View, prompt: str | Program | None) -> int:
-    """One prompt, or a conversation."""
+async def answer(session: Session, view: View, prompt: str | Program) -> int:
+    """One prompt, or those of a program."""
     try:
-        if prompt is None:
-            return await chat(session, view)
         if isinstance(prompt, str):
             return await answer_one(session, view, prompt)
         return await prompt.converse(session)
@@ -214,21 +206,6 @@ async def answer_one(session: Session, view: View, prompt: str) -> int:
         view.fail(str(error))
         return USAGE
     return finish(outcome, session, view)
-
-
-async def chat(session: Session, view: View) -> int:
-    """Prompts from the terminal, until end of file."""
-    from pegboard import ProviderError
-
-    while True:
-        line = await view.terminal_input.line(view.prompt)
-        if not line:
-            return OK
-        if line.strip():
-            try:
-                finish(await session.run(line), session, view)
-            except ProviderError as error:
-                view.fail(str(error))
 
 
 def finish(outcome: Outcome, session: Session, view: View) -> int:

@@ -149,6 +149,11 @@ class View:
         self._end_line()
         sys.stderr.write(f"pegboard: {visible(message)}\n")
 
+    def show_answer(self, text: str) -> None:
+        """What a slash command has to say."""
+        self._end_line()
+        self.print(f"{printable(text)}\n")
+
     def finish(self, outcome: Outcome, session: Session) -> None:
         """The prompt is answered."""
         self._end_line()
