@@ -13,6 +13,7 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from types import FunctionType
 
+import hook_examples
 from facade import library, session, testing
 
 from pegboard.hookspecs import Hooks
@@ -50,7 +51,7 @@ def one_hook(name: str, hook: FunctionType) -> Iterator[str]:
             parameter, _, meaning = line.removeprefix(":param ").partition(": ")
             line = f"- `{parameter}`: {meaning}"
         yield line + "\n"
-    yield f"\n```python\n{inspect.cleandoc(example)}\n```\n"
+    yield f"\n```python\n{inspect.cleandoc(example) or inspect.getsource(getattr(hook_examples, name)).rstrip()}\n```\n"
 
 
 def settings() -> str:
@@ -107,9 +108,9 @@ def command_line() -> str:
 def tools() -> str:
     """Every built-in tool as the model sees it."""
     parts = ["# Tools\n"]
+    definitions = {definition["name"]: definition for definition in json.loads(run("tools", "--request"))}
     for row in json.loads(run("tools", "--json")):
-        shown = json.loads(run("tools", "show", row["name"], "--json"))
-        definition = shown["definition"]
+        definition = definitions[row["name"]]
         schema = json.dumps(definition["input_schema"], indent=2, ensure_ascii=False)
         parts.append(f"\n## {row['name']}\n\n`{row['distribution']}`, entry point `{row['entry']}`, ")
         parts.append(

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 MODEL = "claude-sonnet-5-5"
 
 
-def open_session(given: argparse.Namespace, board: Board) -> Session:
-    """A session as the options and settings want it, new or resumed."""
+def open_session(given: argparse.Namespace, board: Board, new: Path | None = None) -> Session:
+    """A session as the options and settings want it, resumed or new; `new` is where a new one is to be kept."""
     from pegboard import Notice
     from pegboard_cli.earlier_session import find_session, show_where
     from pegboard_cli.sessions_command import AS_AGENT, new_session, selected_agent
@@ -30,7 +30,7 @@ def open_session(given: argparse.Namespace, board: Board) -> Session:
     settings: Settings = board.settings
     resumes = given.resume is not None
     earlier = find_session(given.resume, settings) if resumes else None
-    path = new_session(settings) if earlier is None or given.fork else earlier
+    path = (new or new_session(settings)) if earlier is None or given.fork else earlier
     transcript = keep(path, settings, must=resumes, fork_of=earlier if given.fork else None) if path else None
     restored = restore(earlier) if earlier else Restored()
     if earlier and given.output_format == "text":

@@ -41,6 +41,7 @@ class Conversation:
             session = session.parent
         session.conversation.add_news(words)
         session.write("news", text=words)
+        session.emit("news", text=words)
 
     def add_news(self, words: str) -> None:
         """The same for this session only, and without a line in the transcript."""

@@ -1,0 +1,16 @@
+"""The slash commands of a conversation. Each file has those about one thing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pegboard_session import SlashCommand
+from pegboard_terminal.commands import about, choices, leaving, spending, work
+
+if TYPE_CHECKING:
+    from pegboard_session import Session
+
+
+def commands(session: Session) -> list[SlashCommand]:
+    """What `pegboard.slash_commands` asks for."""
+    return [*about.COMMANDS, *choices.COMMANDS, *spending.COMMANDS, *work.COMMANDS, *leaving.COMMANDS]

@@ -1,0 +1,139 @@
+"""What keys do in a conversation. Editing keys are those of emacs, as in a shell."""
+
+from __future__ import annotations
+
+import time
+from typing import Protocol
+
+from prompt_toolkit.enums import EditingMode
+from prompt_toolkit.filters import Condition, has_completions, is_searching
+from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
+from prompt_toolkit.keys import Keys
+
+from pegboard_terminal.screen import Screen
+
+AGAIN = 2.0
+"""Seconds within which a second Ctrl-C leaves."""
+PAUSE = 0.5
+"""Seconds without a key after which one counts as an answer to a question that came while the person was typing."""
+
+
+class Person(Protocol):
+    """What the person at the keys can do."""
+
+    def enter(self, text: str) -> None:
+        """Send what was typed."""
+        ...
+
+    def interrupt(self) -> bool:
+        """Stop what is going on; False when nothing is."""
+        ...
+
+    def leave(self) -> None:
+        """End the conversation."""
+        ...
+
+    def next_mode(self) -> None:
+        """Choose the next permission mode."""
+        ...
+
+    def unfold(self) -> None:
+        """Show the last folded output in full."""
+        ...
+
+    def hint(self, words: str) -> None:
+        """Show a word about keys for a while."""
+        ...
+
+    @property
+    def is_asked(self) -> bool:
+        """Whether a question waits for an answer."""
+        ...
+
+
+class Keyboard:
+    """Binds the keys of a screen to what the person can do."""
+
+    def __init__(self, screen: Screen, person: Person) -> None:
+        self._screen, self._person = screen, person
+        self._key = self._key_before = self._stopped = 0.0
+        self._guarded = False
+        screen.keys = KeyBindings()
+        self._bind(screen.keys)
+        screen.app.editing_mode = EditingMode.EMACS
+        screen.app.key_processor.before_key_press += self._note_key
+
+    def release(self) -> None:
+        """The screen goes to another conversation."""
+        self._screen.keys = KeyBindings()
+        self._screen.app.key_processor.before_key_press -= self._note_key
+
+    def _note_key(self, _: object) -> None:
+        self._key_before, self._key = self._key, time.monotonic()
+
+    def guard(self) -> None:
+        """A question appears. Someone who is typing does not mean it: keys count again after a pause."""
+        self._guarded = time.monotonic() - self._key < PAUSE
+
+    def _is_guarded(self) -> bool:
+        return self._guarded and self._person.is_asked
+
+    def _bind(self, keys: KeyBindings) -> None:
+        usual = ~is_searching
+        typing = usual & ~Condition(lambda: self._person.is_asked)
+        keys.add("enter", filter=usual)(self._enter)
+        for new_line in (("escape", "enter"), ("c-j",)):
+            keys.add(*new_line, filter=typing)(lambda event: event.current_buffer.insert_text("\n"))
+        keys.add("c-c", filter=usual)(self._ctrl_c)
+        keys.add("c-d", filter=usual & Condition(lambda: not self._screen.buffer.text))(self._ctrl_d)
+        keys.add("escape", filter=usual & ~has_completions)(lambda event: self._person.interrupt())
+        keys.add("escape", filter=usual & has_completions)(lambda event: event.current_buffer.cancel_completion())
+        keys.add("s-tab", filter=typing & ~has_completions)(lambda event: self._person.next_mode())
+        keys.add("c-o", filter=usual)(lambda event: self._person.unfold())
+        keys.add("tab", filter=typing)(self._tab)
+        keys.add(Keys.Any, filter=Condition(self._is_guarded), eager=True)(self._swallow)
+        keys.add("enter", filter=Condition(self._is_guarded), eager=True)(self._swallow)
+
+    def _swallow(self, event: KeyPressEvent) -> None:
+        """A key that was typed ahead of a question is no answer to it."""
+        if self._key - self._key_before > PAUSE:
+            self._guarded = False
+            event.app.key_processor.feed(event.key_sequence[0], first=True)
+
+    def _enter(self, event: KeyPressEvent) -> None:
+        buffer = event.current_buffer
+        if buffer.complete_state and buffer.complete_state.current_completion:
+            buffer.complete_state = None  # The choice is made; another Enter sends it.
+            return
+        if not self._person.is_asked and buffer.document.text_before_cursor.endswith("\\"):
+            buffer.delete_before_cursor()
+            buffer.insert_text("\n")
+            return
+        text = buffer.text
+        buffer.reset(append_to_history=bool(text.strip()) and not self._person.is_asked)
+        self._person.enter(text)
+
+    def _tab(self, event: KeyPressEvent) -> None:
+        buffer = event.current_buffer
+        if buffer.complete_state:
+            buffer.complete_next()
+        else:
+            buffer.start_completion(insert_common_part=True)
+
+    def _ctrl_c(self, event: KeyPressEvent) -> None:
+        is_second = time.monotonic() - self._stopped < AGAIN
+        self._stopped = time.monotonic()
+        if self._person.interrupt():
+            return
+        if event.current_buffer.text:
+            event.current_buffer.reset()
+        elif is_second:
+            self._person.leave()
+            return
+        self._person.hint("Press Ctrl-C again to leave.")
+
+    def _ctrl_d(self, event: KeyPressEvent) -> None:
+        if self._person.is_asked:
+            self._person.enter("")
+        else:
+            self._person.leave()
