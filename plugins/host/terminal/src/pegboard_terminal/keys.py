@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from typing import Protocol
 
+from prompt_toolkit.completion import CompleteEvent, get_common_complete_suffix
 from prompt_toolkit.enums import EditingMode
 from prompt_toolkit.filters import Condition, has_completions, is_searching
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
@@ -117,8 +118,15 @@ class Keyboard:
         buffer = event.current_buffer
         if buffer.complete_state:
             buffer.complete_next()
-        else:
-            buffer.start_completion(insert_common_part=True)
+            return
+        # Not in the background: a completion that is on its way because of the last key would make this one do nothing.
+        found = list(self._screen.completer.get_completions(buffer.document, CompleteEvent(completion_requested=True)))
+        if len(found) == 1:
+            buffer.apply_completion(found[0])
+        elif common := get_common_complete_suffix(buffer.document, found):
+            buffer.insert_text(common)
+        elif found:
+            buffer.start_completion()
 
     def _ctrl_c(self, event: KeyPressEvent) -> None:
         is_second = time.monotonic() - self._stopped < AGAIN
