@@ -88,7 +88,7 @@ class Terminal:
 
     def ready(self) -> Terminal:
         """Wait for the input line."""
-        self.until(lambda: any(row == ">" for row in self.lines))
+        self.until(lambda: ">" in [row for row in self.lines if row][-2:])
         return self
 
     def resize(self, columns: int, rows: int) -> None:

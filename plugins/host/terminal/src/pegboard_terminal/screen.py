@@ -163,6 +163,7 @@ class Screen:
         """Give the terminal back, with everything printed that was to be. Shield it from cancellation."""
         if self._timer:
             self._timer.cancel()
+            self._timer = None
         if self._task is not None:
             if not self._task.done():
                 self.before_frame()
