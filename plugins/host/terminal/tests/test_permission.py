@@ -36,7 +36,7 @@ def test_each_answer_to_a_question(world: World) -> None:
     terminal.until("always: add to .pegboard/settings.local.json: allow Bash(touch always)")
     answer(terminal, "| command: touch always", "a", "  Saved to")
     answer(terminal, "| command: touch never", "n", "Denied.")
-    answer(terminal, "| command: touch other", "m", "Message to the model: ")
+    answer(terminal, "| command: touch other", "m", "Message to the model:")
     terminal.press("use another name\r")
     terminal.until("| file_path: ")
     answer(terminal, "and all edits in this session", "e", "The mode is acceptEdits now.")
