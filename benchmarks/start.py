@@ -65,10 +65,13 @@ class Case:
 def cpu_of(pid: int) -> float:
     """The CPU seconds of a process and of everything below it, those that have ended included."""
     total = 0.0
-    for task in Path(f"/proc/{pid}/task").iterdir():
-        children = (task / "children").read_text().split()
-        total += sum(cpu_of(int(child)) for child in children)
-    words = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    try:
+        for task in Path(f"/proc/{pid}/task").iterdir():
+            children = (task / "children").read_text().split()
+            total += sum(cpu_of(int(child)) for child in children)
+        words = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except (FileNotFoundError, ProcessLookupError):
+        return 0.0  # It has just ended; its parent, which is read after it, has its time.
     return total + sum(map(int, words[11:15])) / TICK
 
 

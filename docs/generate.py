@@ -13,6 +13,7 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from types import FunctionType
 
+import hook_examples
 from facade import library, session, testing
 
 from pegboard.hookspecs import Hooks
@@ -50,7 +51,7 @@ def one_hook(name: str, hook: FunctionType) -> Iterator[str]:
             parameter, _, meaning = line.removeprefix(":param ").partition(": ")
             line = f"- `{parameter}`: {meaning}"
         yield line + "\n"
-    yield f"\n```python\n{inspect.cleandoc(example)}\n```\n"
+    yield f"\n```python\n{inspect.cleandoc(example) or inspect.getsource(getattr(hook_examples, name)).rstrip()}\n```\n"
 
 
 def settings() -> str:

@@ -49,7 +49,7 @@ REFUSED = {
     ),
     "a choice without choices": (
         f'[settings."acme.a"]\nkind = "choice"\n{DOC}',
-        "choices belong to the kinds choice and map",
+        "choices belong to the kinds choice, map and lists",
     ),
     "somebody else's name": (f'[settings."other.a"]\nkind = "count"\n{DOC}', "must begin with the name of the distri"),
     "no group": (

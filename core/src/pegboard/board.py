@@ -37,6 +37,7 @@ from pegboard.pool.entries import Entry, Pool, edited
 from pegboard.pool.sources import Given, Sources, offered_sources
 from pegboard.settings import Settings
 from pegboard.settings import load as load_settings
+from pegboard.settings.layers import with_filters
 from pegboard.wording import nearest
 
 if TYPE_CHECKING:
@@ -76,7 +77,7 @@ class Board:
         if self._services is not None:
             return self._services
         offered: dict[str, Any] = {"tools": ToolCatalog(lambda: self.pool, lambda name: getattr(self.hooks, name, ()))}
-        for register in reversed(self.hooks.register_services):
+        for register in reversed(self.hooks.register_services):  # The first plugin is last, so that its services win.
             offered |= register(self.settings, self.env)
         return Services.of(offered)
 
@@ -213,6 +214,9 @@ class Board:
         """Ask changed sources again and rebuild the pool if anything moved; a failing source keeps its last tools."""
         if not self._sources.poll(self.hooks.emit) and self.pool.version:
             return self.pool
+        return self._rebuild()
+
+    def _rebuild(self) -> Pool:
         before = {entry.name: entry.definition for entry in self.pool.entries}
         self.pool = assemble(
             self._plugins.found,
@@ -228,7 +232,7 @@ class Board:
             self.pool.notices += [n for check in self.hooks.check_tools for n in check(self.settings, infos)]
         if self.settings.get("strict"):
             require_binaries(self.pool)
-        self._bound.clear()
+        self._bound.clear()  # A tool of the same name may be another one now.
         after = {entry.name: entry.definition for entry in self.pool.entries}
         if self.pool.version > 1 and before != after:
             self.hooks.emit(
@@ -239,6 +243,14 @@ class Board:
                 changed=sorted(name for name in before.keys() & after.keys() if before[name] != after[name]),
             )
         return self.pool
+
+    def filter_tools(self, available: Sequence[str] | None = None, excluded: Sequence[str] = ()) -> Pool:
+        """Show other tools from now on: these lists take the place of those of the command line.
+
+        None shows all that are there. Baked and managed settings hold; names that mean no tool become notices.
+        """
+        self.settings = with_filters(self.settings, available, excluded)
+        return self._rebuild()
 
     def definitions(self, profile: Profile | None = None, loaded: Sequence[str] = ()) -> list[dict[str, Any]]:
         """What a request for this model lists, after every `edit_definition`."""

@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-# Imports happen inside functions: a listing with a warm index must not load what it does not use.
-
 JSON: TypeAlias = Mapping[str, Any]
 
 

@@ -4,6 +4,7 @@ A plugin is a module with functions marked `@hookimpl`. Each takes any of the pa
 leave out the rest. A hook that is specified with `async def` may await: implementations can be `def` or `async def`;
 those of all others must be `def`. There are no hook wrappers: to surround execution, implement `wrap_execute`. Among
 plugins the order is (priority, distribution, entry name); give `@hookimpl(priority=-10)` to come earlier.
+The reference shows an example of each, from `docs/hook_examples.py`.
 """
 # mypy: disable-error-code="empty-body"
 # pyright: reportReturnType=false
@@ -57,12 +58,6 @@ class Hooks:
         Called once, when the plugin is loaded. Answers are collected; a name that two plugins claim stays with the
         built-in, and settings may choose. The answer must not depend on the machine or the moment, because it is
         kept in an index; use `tool_sources` for tools that come and go. May not await.
-
-        Example::
-
-            @hookimpl
-            def register_tools():
-                return [WordCount]
         """
 
     def register_services(self, settings: Settings, env: Mapping[str, str]) -> Mapping[str, object]:
@@ -75,12 +70,6 @@ class Hooks:
 
         :param settings: the effective settings.
         :param env: the environment variables of the board.
-
-        Example::
-
-            @hookimpl
-            def register_services(settings):
-                return {"acme.cache": {}}
         """
 
     def register_modes(self) -> Sequence[Mode]:
@@ -88,12 +77,6 @@ class Hooks:
 
         Called once, when the board is built. Answers are collected by name; of equal names the first counts, and the
         modes of the core (`default`, `plan`, `dontAsk`) cannot be replaced. May not await.
-
-        Example::
-
-            @hookimpl
-            def register_modes():
-                return [Mode("office-hours", refuse_at_night, width=-1)]
         """
 
     def record_decisions(self, settings: Settings, env: Mapping[str, str]) -> object | None:
@@ -105,12 +88,6 @@ class Hooks:
 
         :param settings: the effective settings.
         :param env: the environment variables of the board.
-
-        Example::
-
-            @hookimpl
-            def record_decisions(settings):
-                return DecisionLog(settings.root)
         """
 
     def check_tools(self, settings: Settings, tools: Mapping[str, ToolInfo]) -> Sequence[Notice]:
@@ -122,12 +99,6 @@ class Hooks:
         :param settings: the effective settings.
         :param tools: what each tool declares about rules, by every name and alias that means something here. Tools
             that are known but absent are among them.
-
-        Example::
-
-            @hookimpl
-            def check_tools(settings, tools):
-                return [] if "Deploy" in tools else [Notice("acme", "There is no tool Deploy.")]
         """
 
     def tool_sources(self, settings: Settings, env: Mapping[str, str]) -> Sequence[ToolSource]:
@@ -138,12 +109,6 @@ class Hooks:
 
         :param settings: the effective settings.
         :param env: the environment variables of the board.
-
-        Example::
-
-            @hookimpl
-            def tool_sources(settings):
-                return [Clock()]
         """
 
     def edit_definition(self, definition: dict[str, Any], profile: Profile) -> dict[str, Any] | None:
@@ -154,13 +119,6 @@ class Hooks:
 
         :param definition: name, description and input_schema; a copy that may be changed.
         :param profile: the model that will be asked.
-
-        Example::
-
-            @hookimpl
-            def edit_definition(definition, profile):
-                if profile.model.startswith("small-"):
-                    return {**definition, "description": definition["description"].split("\n")[0]}
         """
 
     def validate_input(self, tool: AnyTool, args: Input, ctx: Context) -> str | None:
@@ -172,13 +130,6 @@ class Hooks:
         :param tool: the tool.
         :param args: its validated input.
         :param ctx: where the call runs.
-
-        Example::
-
-            @hookimpl
-            def validate_input(tool, args):
-                if tool.name == "Read" and args.file_path.suffix == ".pem":
-                    return "Keys are not read here."
         """
 
     async def before_call(self, tool: AnyTool, call: Call, args: Input, ctx: Context) -> Before | None:
@@ -191,13 +142,6 @@ class Hooks:
         :param call: what the model sent.
         :param args: the validated input.
         :param ctx: where the call runs.
-
-        Example::
-
-            @hookimpl
-            def before_call(call, args):
-                if call.name == "Read" and args.limit is None:
-                    return Before(input={**args.model_dump(mode="json", exclude_none=True), "limit": 500})
         """
 
     async def check_permission(self, tool: AnyTool, args: Input, facts: Facts, ctx: Context) -> Opinions:
@@ -211,13 +155,6 @@ class Hooks:
         :param args: its validated input.
         :param facts: what the call would do; `facts.paths` are its paths, resolved.
         :param ctx: where the call runs.
-
-        Example::
-
-            @hookimpl
-            async def check_permission(tool, facts, ctx):
-                if ctx.cwd.name == "production" and not facts.read_only:
-                    return Deny("Nothing changes in production.")
         """
 
     async def classify_call(self, tool: AnyTool, args: Input, ctx: Context) -> Decision | None:
@@ -229,12 +166,6 @@ class Hooks:
         :param tool: the tool.
         :param args: its validated input.
         :param ctx: where the call runs.
-
-        Example::
-
-            @hookimpl
-            async def classify_call(tool, args):
-                return Allow("A harmless name.") if tool.name.startswith("List") else None
         """
 
     def suggest_rules(
@@ -250,12 +181,6 @@ class Hooks:
         :param facts: what the call would do, with its paths resolved.
         :param ctx: where the call runs.
         :param decision: why it asks.
-
-        Example::
-
-            @hookimpl
-            def suggest_rules(tool, decision):
-                return [f"{tool.name}(*)"] if decision.layer == "default" else None
         """
 
     async def ask_user(self, question: Question, call: Call, ctx: Context) -> Decision | Answer | None:
@@ -268,12 +193,6 @@ class Hooks:
         :param question: the call as it will run, and why it asks.
         :param call: what the model sent.
         :param ctx: where the call runs.
-
-        Example::
-
-            @hookimpl
-            async def ask_user(question):
-                return Allow("by hand") if input(f"{question.description}? ") == "y" else Deny("by hand")
         """
 
     def keep_rules(self, rules: Sequence[str], ctx: Context) -> str | None:
@@ -284,14 +203,6 @@ class Hooks:
 
         :param rules: the rules of the question.
         :param ctx: where the call runs.
-
-        Example::
-
-            @hookimpl
-            def keep_rules(rules, ctx):
-                path = ctx.cwd / "rules.txt"
-                path.write_text(" ".join(rules))
-                return str(path)
         """
 
     def filter_paths(self, tool: AnyTool, root: str, ctx: Context) -> Callable[[str], bool] | None:
@@ -304,12 +215,6 @@ class Hooks:
         :param tool: the tool.
         :param root: the file or folder that is searched; the call was permitted to read it.
         :param ctx: where the call runs.
-
-        Example::
-
-            @hookimpl
-            def filter_paths():
-                return lambda path: not path.endswith(".pem")
         """
 
     def wrap_execute(self, tool: AnyTool, execute: Execute) -> Execute | None:
@@ -320,17 +225,6 @@ class Hooks:
 
         :param tool: the tool.
         :param execute: what would run without this plugin: `await execute(args, ctx)`.
-
-        Example::
-
-            @hookimpl
-            def wrap_execute(tool, execute):
-                async def twice(args, ctx):
-                    try:
-                        return await execute(args, ctx)
-                    except ConnectionError:
-                        return await execute(args, ctx)
-                return twice if tool.name == "WebFetch" else None
         """
 
     async def wrap_process(self, spec: ProcessSpec, ctx: Context) -> ProcessSpec | None:
@@ -341,12 +235,6 @@ class Hooks:
 
         :param spec: command, folder, environment, writable folders, network.
         :param ctx: where the call runs.
-
-        Example::
-
-            @hookimpl
-            def wrap_process(spec):
-                return replace(spec, argv=("nice", *spec.argv))
         """
 
     async def after_call(
@@ -363,13 +251,6 @@ class Hooks:
         :param value: what the tool returned.
         :param ms: how many milliseconds the tool itself took.
         :param ctx: where the call ran.
-
-        Example::
-
-            @hookimpl
-            def after_call(call, value):
-                if call.name == "Read" and "BEGIN PRIVATE KEY" in str(value):
-                    return After("(a private key, withheld)", replaces=True)
         """
 
     async def after_failure(
@@ -386,13 +267,6 @@ class Hooks:
         :param args: the input as far as it was valid; None when it was not.
         :param result: what the model is about to read.
         :param ctx: where the call ran.
-
-        Example::
-
-            @hookimpl
-            def after_failure(call, result):
-                if result.code == "timeout":
-                    return After(context="The machine is busy; try a smaller step.")
         """
 
     def serialize_result(self, tool: AnyTool, value: Any) -> Sequence[Block] | None:
@@ -403,13 +277,6 @@ class Hooks:
 
         :param tool: the tool.
         :param value: what it returned.
-
-        Example::
-
-            @hookimpl
-            def serialize_result(tool, value):
-                if isinstance(value, datetime):
-                    return [Text(value.isoformat())]
         """
 
     def diagnose(self, settings: Settings) -> Sequence[str]:
@@ -419,12 +286,6 @@ class Hooks:
         what to do, or a `pegboard.extensions.Fine` that says what is there. May not await.
 
         :param settings: the effective settings.
-
-        Example::
-
-            @hookimpl
-            def diagnose(settings):
-                return [] if shutil.which("bwrap") else ["bwrap is not installed. Install bubblewrap."]
         """
 
     def observe(self, event: Event) -> None:
@@ -433,13 +294,6 @@ class Hooks:
         Called always, on all implementations; an exception in one is logged and affects no other. May not await.
 
         :param event: its `kind` says what happened.
-
-        Example::
-
-            @hookimpl
-            def observe(event):
-                if event.kind == "call_finished":
-                    print(event.data["name"], event.data["ms"])
         """
 
 

@@ -11,8 +11,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 
-# Imports happen inside functions: listing tools must not pay for them.
-
 CLOSE = 0.75
 LOOSE = 0.6
 """Enough for the arguments of a tool, of which there are few: `lines` finds `limit`."""

@@ -152,6 +152,7 @@ async def dispatch(run: CallRun, host: ToolHost) -> Result:
         hooks.emit("call_started", id=call.id, name=call.name, session=run.ctx.session_id)
     try:
         run.ctx = host.equip(run.ctx)
+        # Found before its input is read: who calls an absent tool is told why it is absent, not what is wrong in it.
         bound = run.bound or host.find(call.name)
         run.bound, run.tool, owner = bound, bound.tool, bound.owner
         tool = bound.tool
@@ -167,10 +168,10 @@ async def dispatch(run: CallRun, host: ToolHost) -> Result:
             result = denied(run)
         else:
             await run.begin()
-            hold_to_approval(run)
+            hold_to_approval(run)  # After `begin`, which may wait: nothing comes between this look and the act.
             run.ctx.permit(run.decision, run.approved_paths or None)
             acted = time.perf_counter() - run.asked_seconds
-            within.set(run)
+            within.set(run)  # Not reset: the next call of this worker sets its own, and nested calls put it back.
             returned = await bound.execute(run.args, run.ctx)
             ms = (time.perf_counter() - run.asked_seconds - acted) * 1000
             run.end()
@@ -196,7 +197,7 @@ async def dispatch(run: CallRun, host: ToolHost) -> Result:
         reason = f"{call.name} failed because of a bug in {owner}: {type(error).__name__}."
         result = failed(run, ToolError(reason, code="internal"))
     if result.is_error and hooks.after_failure:
-        run.end()
+        run.end()  # The act may have failed before it ended; a hook that takes its time must not hold its slot.
         await look_at_failure(run, result, hooks)
     if run.remarks or run.stop:
         result = _with_remarks(run, result)

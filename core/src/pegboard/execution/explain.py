@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 from pegboard.calls import Ask, Call, Decision, Deny
 from pegboard.context import Context
 from pegboard.contract import Facts, Tool, resolve_paths, with_paths
-from pegboard.execution.dispatch import BoundTool, CallRun
-from pegboard.execution.hooks import BoundHooks, look_before, maybe_await, refuse_invalid
+from pegboard.execution.dispatch import CallRun, ToolHost
+from pegboard.execution.hooks import look_before, maybe_await, refuse_invalid
 from pegboard.execution.permission import opinions_of
 from pegboard.extensions import Mode
 from pegboard.hookspecs import CORE_HOOKS
@@ -48,17 +48,7 @@ class Explanation:
     """Who could still change the answer, and was not asked because asking has effects; a sentence each."""
 
 
-class Finds(Protocol):
-    """What is needed of a board."""
-
-    hooks: BoundHooks
-
-    def find(self, name: str) -> BoundTool:
-        """The tool behind a name, or a `ToolError`."""
-        ...
-
-
-async def explain(call: Call, ctx: Context, board: Finds) -> Explanation:
+async def explain(call: Call, ctx: Context, board: ToolHost) -> Explanation:
     """Judge a call as dispatch would, up to the point where it would ask or run.
 
     The tool's facts and its opinion are asked for, and so are the hooks of Python plugins. Hooks that run commands of

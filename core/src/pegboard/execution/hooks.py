@@ -75,6 +75,7 @@ class BoundHooks:
                 for impl in ordered
             ]
             setattr(self, name, tuple(bound.function for bound in self._bound[name]))
+        # Apart from `observe`: a session adds listeners of its own without becoming a plugin.
         self._observers: tuple[Implementation, ...] = self.observe
         self.modes = Modes(mode for register in self.register_modes for mode in register())
 
@@ -128,6 +129,7 @@ def _by_position(offered: list[str], impl: Any) -> Implementation:
     wanted = list(impl.argnames)
     if wanted == offered:
         return function
+    # Hooks are called by position; which argument goes where is found once, here, and not at each call.
     places = tuple(offered.index(argument) for argument in wanted if argument in offered)
     return lambda *given: function(*[given[place] for place in places])
 

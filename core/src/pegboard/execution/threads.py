@@ -19,8 +19,6 @@ from pegboard.context import Context
 from pegboard.contract import Tool
 from pegboard.errors import ToolError
 
-# Imports happen inside functions: a board without blocking tools needs no threads.
-
 MAX_THREADS = 64
 """How many blocking calls act at once in one process, whatever sessions, boards and event loops they belong to.
 
@@ -156,7 +154,9 @@ class ThreadCall:
                 self._release()
             return None
         self._left = ended = threading.Event()
-        if self.is_over:  # It ended while the event was made; whoever came first, it is set now.
+        # It may have ended while the event was made; whoever came first, it is set now. Asked through the property,
+        # because type checkers believe that what was false above still is.
+        if self.is_over:
             ended.set()
         return ended
 

@@ -74,7 +74,7 @@ def _weight(opinion: Decision) -> int:
 def by_paths(tool: Tool[Any, Any], facts: Facts) -> Decision | None:
     """A path that cannot be resolved could be any path."""
     doubtful = ""
-    for path in facts.paths:
+    for path in facts.paths:  # A generator would cost more than the loop, and this is on the way of each call.
         if not path.sound:
             doubtful = path.spellings[0]
     if not doubtful:

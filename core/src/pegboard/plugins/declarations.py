@@ -101,9 +101,9 @@ def _setting(name: str, fields: Any, dist: str, path: str) -> SettingRecord:
     if key.kind not in COMBINE.get(key.combine, ()):
         fitting = ", ".join(word for word, kinds in COMBINE.items() if key.kind in kinds)
         raise _fault(f"{where}: a setting of the kind {key.kind} may combine as {fitting}, not {key.combine!r}.")
-    misplaced = key.kind != "map" and bool(key.choices) != (key.kind == "choice")
+    misplaced = key.kind not in ("map", "lists") and bool(key.choices) != (key.kind == "choice")
     if misplaced or bool(key.fields) != (key.kind == "table"):
-        raise _fault(f"{where}: choices belong to the kinds choice and map, and fields to the kind table.")
+        raise _fault(f"{where}: choices belong to the kinds choice, map and lists, and fields to the kind table.")
     if key.has_default and (wrong := misfit(key, key.default)):
         raise _fault(f"{path}: the default of {wrong}")
     return record

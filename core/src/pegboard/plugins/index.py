@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
     Stamp = tuple[str, int, int, int]
 
-# Imports happen inside functions: listing tools must not pay for them.
-
 FORMAT = 8
 HOME = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 DESCRIBERS = [

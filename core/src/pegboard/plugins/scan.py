@@ -42,20 +42,12 @@ def scan(plugin: PluginRecord, known: Mapping[str, HookRecord] | None = None) ->
         return refused(error.kind, str(error), error.traceback, _source_files(plugin))
     finally:
         plugin["record"] = ""
-    return {
-        "state": "active",
-        "kind": "",
-        "reason": "",
-        "traceback": "",
-        "hooks": loaded.hooks,
-        "unspecified": loaded.unspecified,
-        "tools": tools,
-        "printed": loaded.printed,
-        "ms": loaded.ms,
-        "origin": loaded.origin,
-        "files": _source_files(plugin) if plugin["editable"] else [],
-        "sources_when": [str(need) for need in getattr(loaded.plugin, "TOOL_SOURCES_WHEN", ())],
-    }
+    found = refused("", "", files=_source_files(plugin) if plugin["editable"] else [])
+    found["state"], found["tools"] = "active", tools
+    found["hooks"], found["unspecified"] = loaded.hooks, loaded.unspecified
+    found["printed"], found["ms"], found["origin"] = loaded.printed, loaded.ms, loaded.origin
+    found["sources_when"] = [str(need) for need in getattr(loaded.plugin, "TOOL_SOURCES_WHEN", ())]
+    return found
 
 
 def describe_tool(tool: Any) -> ToolRecord:

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
     Edit = Callable[[dict[str, Any], Profile], dict[str, Any] | None]
 
-# Imports happen inside functions: listing tools must not pay for them.
-
 PARTITIONS = ("built-in", "third-party", "dynamic")
 
 

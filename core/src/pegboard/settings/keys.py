@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 
     from pegboard.records import Declared, SettingRecord
 
-# Imports happen inside functions: listing tools must not pay for them.
-
 MODES = ("default", "manual", "acceptEdits", "plan", "auto", "dontAsk", "bypassPermissions")
 
 

@@ -8,7 +8,7 @@ import os
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
     from typing import Any
 
     from pegboard.errors import SettingsError
@@ -74,25 +74,23 @@ class Settings:
         *,
         cwd: str = ".",
         root: str | None = None,
-        problems: Iterable[SettingsError] = (),
-        notices: Iterable[Notice] = (),
-        withheld: Iterable[Withheld] = (),
         trusted: bool = False,
         keys: Keys | None = None,
-        unkept: Iterable[tuple[str, str]] = (),
     ) -> None:
         self.layers = sorted(layers, key=lambda layer: ORDER.index(layer.name))
         self.cwd = os.path.abspath(cwd)
         self.root = root or self.cwd
-        self.problems = list(problems)
-        self.notices = list(notices)
-        self.withheld = list(withheld)
+        self.problems: list[SettingsError] = []
+        self.notices: list[Notice] = []
+        self.withheld: list[Withheld] = []
         """What the project's files say and is not trusted yet."""
         self.trusted = trusted
         self.moved_from: Settings | None = None
         """The settings of the folder that work has moved away from; whoever restricts paths there still does."""
-        self.unkept = list(unkept)
+        self.unkept: list[tuple[str, str]] = []
         """Settings that promise protection and that nothing installed declares, each with its source."""
+        self.ignored: Mapping[str, list[str]] = {}
+        """Keys in files of a compatible host that mean nothing here, by file."""
         self._keys = keys
 
     @property
@@ -162,10 +160,27 @@ class Settings:
         """The same settings with other layers; what was promised and is not kept stays so."""
         made = Settings(layers, cwd=self.cwd, root=self.root, trusted=self.trusted, keys=self._keys)
         made.problems, made.notices = self.problems.copy(), self.notices.copy()
-        made.withheld, made.unkept = self.withheld.copy(), self.unkept.copy()
+        made.withheld, made.unkept, made.ignored = self.withheld.copy(), self.unkept.copy(), self.ignored
         return made
 
     def require_sound(self) -> None:
         """Raise the first problem: what acts must not act on half-read settings."""
         if self.problems:
             raise self.problems[0]
+
+
+FILTERS = "filters"
+"""The source of lists of tools that a program has changed."""
+
+
+def with_filters(settings: Settings, available: Sequence[str] | None, excluded: Sequence[str]) -> Settings:
+    """The settings with these lists of tools in the place of those of the command line."""
+    keys = ("availableTools", "excludedTools")
+    given: dict[str, Any] = {"excludedTools": list(excluded)} if excluded else {}
+    if available is not None:
+        given["availableTools"] = list(available)
+    old = next((layer for layer in settings.layers if layer.name == "cli"), Layer("cli", FILTERS, {}))
+    kept = {key: value for key, value in old.values.items() if key not in keys}
+    layer = Layer("cli", old.source, {**kept, **given}, {**old.sources, **dict.fromkeys(given, FILTERS)})
+    layer.examples = old.examples
+    return settings.with_layers([*(other for other in settings.layers if other is not old), layer])

@@ -78,6 +78,15 @@ def repository_files(root: str, name: str) -> list[str]:
     return [os.path.join(root, folder, name) for folder in FOLDERS]
 
 
+def project_files(root: str, cwd: str, name: str) -> list[tuple[str, bool]]:
+    """All files of this name that count for a project, the nearest first; True for the compatible kind.
+
+    In a repository with several packages the folder where work starts may have its own, besides the repository's.
+    """
+    found = list(zip(repository_files(root, name), (False, True), strict=True))
+    return found if cwd == root else [(os.path.join(cwd, COMPATIBLE_FOLDER, name), True), *found]
+
+
 def user_files(env: Mapping[str, str]) -> list[tuple[str, bool]]:
     """The settings files of the person at the keyboard; True for the compatible kind."""
     at_home = home(env)

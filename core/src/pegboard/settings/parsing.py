@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
     from pegboard.settings.keys import Key
 
-# Imports happen inside functions: listing tools must not pay for them.
-
 MOST_DIGITS = 19
 SPACE = " \t\r\n"
 

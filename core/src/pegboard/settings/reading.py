@@ -70,31 +70,21 @@ def load(
     own = places.user_files(env)
     at_home = [(os.path.realpath(path), compatible) for path, compatible in own]
     for name, layer in (("settings.local.json", "local"), ("settings.json", "project")):
-        for path, compatible in zip(places.repository_files(root, name), (False, True), strict=True):
+        for path, compatible in places.project_files(root, cwd, name):
             # In the home directory itself these are the user's files, read below.
             if (os.path.realpath(path), compatible) not in at_home:
                 reader.file(layer, path, compatible=compatible)
     for path, compatible in own:
         reader.file("user", path, compatible=compatible)
     reader.heed_the_owner()
-    return Settings(
-        reader.layers,
-        cwd=cwd,
-        root=root,
-        problems=reader.problems,
-        notices=reader.notices,
-        withheld=reader.withheld,
-        trusted=trusted,
-        keys=keys,
-        unkept=reader.unkept,
-    )
+    return reader.report(Settings(reader.layers, cwd=cwd, root=root, trusted=trusted, keys=keys))
 
 
 def read_values(layer: str, source: str, values: Mapping[str, Any], keys: Keys) -> Settings:
     """Settings of one layer that are in no file yet, checked as if they were."""
     reader = _Reader(keys, trusted=True)
     reader.take(_Source(layer, source), dict(values))
-    return Settings(reader.layers, problems=reader.problems, notices=reader.notices, keys=keys, unkept=reader.unkept)
+    return reader.report(Settings(reader.layers, keys=keys))
 
 
 def working_directory() -> str:
@@ -136,6 +126,7 @@ class _Reader:
         self.problems: list[SettingsError] = []
         self.notices = [Notice(dist, fault) for dist, fault in keys.faults]
         self.unkept: list[tuple[str, str]] = []
+        self.ignored: dict[str, list[str]] = {}
 
     def file(self, layer: str, path: str, *, required: bool = False, compatible: bool = False) -> None:
         try:
@@ -164,7 +155,7 @@ class _Reader:
 
     def broken(self, layer: str, path: str, error: SettingsError) -> None:
         self.problems.append(error)
-        if layer in ("baked", "managed"):
+        if layer in OF_THE_OWNER:
             self.layers.append(Layer(layer, path, {"only": []}))  # What it forbids is unknown, so nothing is allowed.
 
     def environment(self, env: Mapping[str, str]) -> None:
@@ -200,6 +191,8 @@ class _Reader:
                 self.undeclared(source, name, value)
             elif key.compatible or not source.compatible:
                 self.take_value(source, key, value)
+            else:
+                self.ignore(source, name)
         self.layers.append(source.made)
 
     def take_value(self, source: _Source, key: Key, value: Any) -> None:
@@ -208,6 +201,8 @@ class _Reader:
         place, wrong = made.source_of(name), misfit(key, value)
         if wrong and source.compatible and key.kind == "mode":
             self.notices.append(Notice(place, f"{name} is not used: Pegboard has no mode {value!r}."))
+        elif wrong and source.compatible and self.salvaged(source, key, value):
+            return
         elif wrong:
             self.problem(source, name, wrong)
             made.values.update(IN_DOUBT.get(name, {}))
@@ -219,6 +214,28 @@ class _Reader:
             made.values[name], made.examples[name] = [rule_text(item) for item in value], value
         else:
             made.values[name] = value
+
+    def salvaged(self, source: _Source, key: Key, value: Any) -> bool:
+        """Take what is sound of a malformed value, and name what is not; False where that is not enough."""
+        # Imported here: only a malformed file needs it.
+        from pegboard.settings.salvage import NOTHING, salvage
+
+        made = source.made
+        found = None if made.name in OF_THE_OWNER else salvage(key, value, source.text.decode("utf-8-sig"))
+        if found is None:
+            return False
+        rest, faults = found
+        for line, words in faults:
+            place = made.source_of(key.name)
+            self.notices.append(Notice(place if line is None else f"{place}:{line}", f"{words} It is skipped."))
+        if rest is not NOTHING:
+            self.take_value(source, key, rest)
+        return True
+
+    def ignore(self, source: _Source, name: str) -> None:
+        """A key of the other host that means nothing here: `doctor` lists it."""
+        if name != "$schema":
+            self.ignored.setdefault(source.made.source_of(name), []).append(name)
 
     def undeclared(self, source: _Source, name: str, value: Any) -> None:
         """Say of a key that nothing installed declares whether it is missed, misspelt or merely unknown."""
@@ -234,7 +251,7 @@ class _Reader:
         elif name in self.groups and (not compatible or self.is_shared(name)):
             self.problem(source, name, f"{name} must be an object, got {shown(value)}.")
         elif compatible and not any(other.startswith(f"{group}.") for other in self.keys.not_used if group):
-            return  # The other host's own keys are none of our business.
+            self.ignore(source, name)
         else:
             self.unknown(source, name)
 
@@ -268,6 +285,12 @@ class _Reader:
         if source.text:
             line, column = find_value(source.text.decode("utf-8-sig"), name) or (None, None)
         self.problems.append(SettingsError(words, source=source.made.source_of(name), line=line, column=column))
+
+    def report(self, settings: Settings) -> Settings:
+        """The settings together with what was found on the way to them."""
+        settings.problems, settings.notices = self.problems, self.notices
+        settings.withheld, settings.unkept, settings.ignored = self.withheld, self.unkept, self.ignored
+        return settings
 
     def withhold(self, key: str, place: str, value: Any) -> None:
         """Keep back what would loosen something, and say so."""

@@ -67,6 +67,10 @@ def call(request, name, args):
 def main():
     if seconds := HOW.get("wait"):
         time.sleep(seconds)
+    if folder := HOW.get("meet"):
+        open(f"{folder}/{HOW['number']}", "w").close()
+        while len(os.listdir(folder)) < HOW["of"]:
+            time.sleep(0.01)
     if HOW.get("hang"):
         time.sleep(600)
     if HOW.get("stderr"):

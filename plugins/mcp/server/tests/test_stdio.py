@@ -72,6 +72,12 @@ def test_a_call_that_would_ask_is_denied_with_the_rule_to_add(server, world):
     assert not (world.project / "new.txt").exists()
 
 
+def test_a_denial_without_an_exact_rule_names_the_tool(server):
+    said = server.call("TaskStop", task_id="task-none")["content"][0]["text"]
+    assert "To allow every call of it, add" in said
+    assert "--allow 'TaskStop'." in said
+
+
 def test_lines_that_are_no_messages_are_survived(server):
     server.write(b"this is not JSON")
     server.write(b'{"jsonrpc": "2.0"}')

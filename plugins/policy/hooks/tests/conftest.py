@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
+import pegboard_files
 import pegboard_hooks
 import pegboard_processes
 import pegboard_rules
@@ -159,10 +160,17 @@ class Project:
         return load(self.root, env, managed=str(self.files["managed"].parent), **options)
 
     def board(self, *plugins: Any, **options: Any) -> Board:
-        settings = options.get("settings") or self.settings(**options)
+        given = {name: value for name, value in options.items() if name != "tools"}
+        settings = options.get("settings") or self.settings(**given)
         settings.require_sound()
-        given = [pegboard_rules, pegboard_hooks, pegboard_processes, self.person, *plugins]
-        return Board(settings, [], plugins=given, tools=[Write(), Bash(), Echo()], env={"HOME": str(self.home)})
+        plugged = [pegboard_rules, pegboard_hooks, pegboard_processes, pegboard_files, self.person, *plugins]
+        return Board(
+            settings,
+            [],
+            plugins=plugged,
+            tools=[Write(), Bash(), Echo(), *options.get("tools", ())],
+            env={"HOME": str(self.home)},
+        )
 
     async def call(self, name: str, *plugins: Any, trusted: bool = False, mode: str = "default", **given: Any) -> Any:
         """One call through a fresh board."""

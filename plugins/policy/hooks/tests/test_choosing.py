@@ -155,12 +155,15 @@ async def test_switching_hooks_off_does_not_reach_those_of_the_owner(project, sw
     ("event", "handler", "words"),
     [
         ("PreTolUse", "true", "There is no event 'PreTolUse'. Did you mean 'PreToolUse'?"),
-        ("CwdChanged", "true", "Pegboard has no event CwdChanged; its hooks never run."),
-        (
-            "PreToolUse",
-            {"type": "http", "url": "x"},
-            "'http' are not supported. Use command. Calls that it guards need approval.",
-        ),
+        ("FileChanged", "true", "Pegboard has no event FileChanged: files are not watched. Its hooks never run."),
+        ("PreToolUse", {"type": "http", "url": "x"}, "url must begin with http:// or https://, got 'x'. Calls that it"),
+        ("PreToolUse", {"type": "http", "url": "http://x", "headers": ["x"]}, "headers must be an object with string"),
+        ("PreToolUse", {"type": "mcp_tool", "server": "x"}, 'A handler of type mcp_tool needs a "tool".'),
+        ("PreToolUse", {"type": "prompt"}, 'A handler of type prompt needs a "prompt".'),
+        ("SessionStart", {"type": "agent", "prompt": "x"}, "A handler of type agent cannot run at SessionStart."),
+        ("PreToolUse", {"command": "true", "once": True}, "once has no effect in settings: the hook runs every time."),
+        ("SessionEnd", {"command": "true", "timeout": 90}, "timeout is at most 60 seconds at SessionEnd."),
+        ("UserPromptSubmit", {"command": "true", "timeout": 0}, "above 0, got 0. 30 is used."),
         ("PreToolUse", {"type": "htp"}, "There is no handler type 'htp'."),
         ("PreToolUse", {"type": "command"}, 'A handler needs a "command".'),
         ("PreToolUse", {"command": "true", "timout": 3}, "no field 'timout'. Did you mean 'timeout'?"),
@@ -178,7 +181,11 @@ async def test_switching_hooks_off_does_not_reach_those_of_the_owner(project, sw
         ("PreToolUse", {"command": "true", "async": True}, "an async handler cannot decide anything at PreToolUse"),
         ("Stop", {"command": "true", "asyncRewake": True}, "asyncRewake is not supported"),
         ("PreToolUse", {"command": "true", "if": ["Bash"]}, "if must be one permission rule as text"),
-        ("Stop", {"command": "true", "if": "Bash"}, "if has no effect at Stop"),
+        (
+            "Stop",
+            {"command": "true", "if": "Bash"},
+            "if cannot match at Stop: there is no call to compare with. The hook never runs.",
+        ),
         ("PreToolUse", "./nowhere.sh --fast", "There is no file"),
         ("PreToolUse", '"$CLAUDE_PROJECT_DIR"/.claude/hooks/x.py', "There is no file"),
         ("PreToolUse", {"command": "no-such-program", "args": []}, "There is no program 'no-such-program'"),
@@ -243,4 +250,4 @@ def test_the_command_doctor_shows_the_findings(project):
     ran = subprocess.run(command, cwd=project.root, env=env, capture_output=True, text=True, check=False)
     (found,) = [finding for finding in json.loads(ran.stdout) if finding["area"] == "policy.hooks"]
     assert (found["level"], ran.returncode) == ("warning", 1)
-    assert "'http' are not supported" in found["message"]
+    assert "url must begin with" in found["message"]

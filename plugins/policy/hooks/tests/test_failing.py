@@ -111,7 +111,7 @@ async def test_plain_text_is_no_answer_and_no_failure(project):
 
 @pytest.mark.parametrize("kind", ["http", "mcp_tool", "prompt", "agent", "carrier pigeon"])
 async def test_a_handler_that_cannot_be_run_asks_and_is_reported_once(project, kind, caplog):
-    project.hook("PreToolUse", {"type": kind, "url": "http://127.0.0.1:9/"})
+    project.hook("PreToolUse", {"type": kind, "url": "ftp://127.0.0.1:9/"})
     turns = [[{"type": "tool_use", "name": "Echo", "input": {"text": "hi"}}]] * 2
     outcome, _ = await project.talk("Go", *turns, [{"type": "text", "text": "Done."}])
     assert outcome.text == "Done."

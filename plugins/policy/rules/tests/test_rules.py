@@ -415,7 +415,7 @@ FAULTS = [
     ("allow", "Write(./docs/**)", "Path rules for Write are never used. Write Edit(./docs/**)."),
     ("deny", "NotebookEdit(x)", "never used"),
     ("ask", "Glob(src/**)", "Write Read(src/**)."),
-    ("deny", "MultiEdit(x)", "There is no tool 'MultiEdit'."),
+    ("deny", "MultiRead(x)", "There is no tool 'MultiRead'."),
     ("deny", "Bash(command:rm)", "Rules for Bash already match command."),
     ("deny", "WebFetch(url:x)", "Rules for WebFetch already match url."),
     ("deny", "WebFetch(https://x)", "Write WebFetch(domain:example.com)."),

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
+from dataclasses import replace
 
 import pytest
 
 from pegboard.extensions import Fine
 from pegboard.settings import load
 from pegboard_sandbox import bubblewrap, mechanism
+from pegboard_sandbox.credentials import credential_variables, faults
 from pegboard_sandbox.policy import Policy
 
 
@@ -116,6 +119,30 @@ def test_a_repository_may_tighten_the_sandbox_but_not_loosen_it(read, tmp_path, 
     assert policy == Policy(
         denied_domains=("b.a.example",), deny_write=(str(tmp_path / "d"),), deny_read=(str(tmp_path / "r"),)
     )
+
+
+def test_credentials_are_withheld_whoever_names_them(read, tmp_path):
+    named = {
+        "files": [{"path": "~/.aws/credentials", "mode": "deny"}, {"path": "key.pem"}],
+        "envVars": [{"name": "GH_*"}],
+    }
+    settings = read({"credentials": named, "keepEnv": ["*"]}, ".claude/settings.json", **{"sandbox.enabled": True})
+    policy = Policy.of(settings)
+    home = os.path.realpath(os.path.expanduser("~/.aws/credentials"))
+    assert policy.deny_read == (home, str(tmp_path / "key.pem"))
+    kept = replace(policy, keep_env=("GH_TOKEN", "OTHER"))
+    assert kept.environment({"GH_TOKEN": "x", "OTHER": "y"}) == {"OTHER": "y"}
+    assert faults(settings) == []
+
+
+def test_a_mode_of_credentials_that_is_not_known_still_withholds(read):
+    settings = read({"credentials": {"envVars": [{"name": "A", "mode": "mask"}, {"nam": "B"}], "hosts": []}})
+    assert credential_variables(settings) == ("A",)
+    assert [fault.partition("sandbox.credentials")[2] for fault in faults(settings)] == [
+        " has no 'hosts'.",
+        ".envVars: the mode 'mask' is not supported, so A is denied.",
+        ".envVars: each entry needs a 'name', got {'nam': 'B'}.",
+    ]
 
 
 def test_the_network_is_off_unless_a_host_is_named(read):

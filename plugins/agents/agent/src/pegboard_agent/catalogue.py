@@ -14,7 +14,7 @@ from pegboard.settings import FOLDERS, home
 from pegboard_agent.frontmatter import Documentation, ParsedDefinition, read_definition
 from pegboard_agent.kinds import ALIASES
 from pegboard_agent.tool_choice import STARTERS
-from pegboard_definitions import FaultError, markdown_files, project_folders
+from pegboard_definitions import FaultError, markdown_files, plugin_folders, project_folders
 from pegboard_session import AgentDefinition
 
 MOST = 500
@@ -94,6 +94,8 @@ def catalogue(
     if at_home:
         for found in _of_level(Path(at_home), made, links=True):
             made.add(found)
+    for found in _of_plugins(settings, made):
+        made.add(found)
     own = {*made.kinds, *ALIASES}
     for folder in project_folders(settings):
         if at_home and os.path.realpath(at_home) == os.path.realpath(folder):
@@ -117,6 +119,16 @@ def listing(known: Catalogue) -> str:
     if len(kinds) > LISTED:
         lines.append(f"- and {len(kinds) - LISTED} more: {', '.join(name for name, _ in kinds[LISTED:])[:LINE]}")
     return "\n".join(["Kinds of agents for the tool Agent (subagent_type):", *lines])
+
+
+def _of_plugins(settings: Settings, made: Catalogue) -> Iterator[ParsedDefinition]:
+    """The agents of plugins on disk, under `plugin:name`. The person has chosen the plugins."""
+    for plugin in plugin_folders(settings):
+        for place in plugin.agents:
+            for path in [Path(place)] if place.endswith(".md") else _files(Path(place), made, links=True):
+                if found := _read(path, made):
+                    name = f"{plugin.name}:{found.definition.name}"
+                    yield replace(found, definition=replace(found.definition, name=name))
 
 
 def _of_level(folder: Path, made: Catalogue, *, links: bool) -> Iterator[ParsedDefinition]:

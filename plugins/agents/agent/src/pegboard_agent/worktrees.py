@@ -62,7 +62,7 @@ async def _make(ctx: Context, label: str, again: Path | None) -> tuple[Git, Work
     if code != 0:
         raise ToolError(f"isolation=worktree needs a git repository, but {ctx.cwd} is not in one.", code="unsupported")
     root = _real(ctx.settings.root)
-    folder, store = _made_folder(folder_of(root)), Path(common.strip("\n"))
+    folder, store = made_folder(folder_of(root)), Path(common.strip("\n"))
     git = Git(ctx, ctx.cwd, (root, folder, store), (folder, store / "worktrees"))
     if not ctx.settings.trusted:
         await git.silence_filters()
@@ -74,9 +74,9 @@ async def _make(ctx: Context, label: str, again: Path | None) -> tuple[Git, Work
 
 
 async def _add(git: Git, folder: Path, label: str, wanted: str) -> Worktree:
-    base = await _base(git, wanted)
+    base = await base_commit(git, wanted)
     slug = re.sub(r"[^a-z0-9]+", "-", label.lower()).strip("-")[:40] or "agent"
-    async with _alone(folder / ".lock"):
+    async with alone(folder / ".lock"):
         for attempt in range(TRIES):
             name = f"{slug}-{secrets.token_hex(3)}"
             made = Worktree(folder / name, f"{PREFIX}{name}", base)
@@ -97,9 +97,9 @@ async def _add_again(git: Git, path: Path, wanted: str) -> Worktree:
         return Worktree(path, branch.strip() or "(detached)", "")
     branch = f"{PREFIX}{path.name}"
     known, _, _ = await git.run("rev-parse", "--verify", "--quiet", f"refs/heads/{branch}")
-    made = Worktree(path, branch, "" if known == 0 else await _base(git, wanted))
+    made = Worktree(path, branch, "" if known == 0 else await base_commit(git, wanted))
     words = ("--no-track", "-b", branch, str(path), made.base) if made.base else (str(path), branch)
-    async with _alone(path.parent / ".lock"):
+    async with alone(path.parent / ".lock"):
         code, _, errors = await git.run("worktree", "add", *words)
     if code != 0:
         raise _failure(errors)
@@ -129,7 +129,7 @@ def folder_of(root: Path) -> Path:
     return root.parent if root.parent.parts[-2:] == FOLDER.parts else root / FOLDER
 
 
-def _made_folder(folder: Path) -> Path:
+def made_folder(folder: Path) -> Path:
     """The folder, which ignores itself; a link in its place would lead out of the project."""
     folder.mkdir(parents=True, exist_ok=True)
     if os.path.realpath(folder) != str(folder):
@@ -142,7 +142,7 @@ def _made_folder(folder: Path) -> Path:
     return folder
 
 
-async def _base(git: Git, wanted: str) -> str:
+async def base_commit(git: Git, wanted: str) -> str:
     """The commit to start from: the default branch if it can be told and is wanted, else HEAD."""
     names = []
     if wanted == "default-branch":
@@ -159,7 +159,7 @@ async def _base(git: Git, wanted: str) -> str:
 
 
 @asynccontextmanager
-async def _alone(path: Path) -> AsyncIterator[None]:
+async def alone(path: Path) -> AsyncIterator[None]:
     """Keep other agents and processes from making a worktree at the same moment; the system frees it with us."""
     try:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
@@ -182,7 +182,7 @@ async def remove_unchanged(git: Git, made: Worktree) -> bool:
     """Remove the worktree and its branch if nothing changed in them; in any doubt, keep them."""
     if not made.path.is_dir() or not await _is_untouched(git.at(made.path), made):
         return False
-    async with _alone(made.path.parent / ".lock"):
+    async with alone(made.path.parent / ".lock"):
         code, _, _ = await git.run("worktree", "remove", str(made.path))  # Without --force, git checks again.
         if code != 0:
             return False

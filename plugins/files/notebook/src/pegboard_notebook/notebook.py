@@ -14,7 +14,7 @@ _decode = json.JSONDecoder().raw_decode
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Span:
     """Where a cell is in the text."""
 
     start: int
@@ -124,9 +124,9 @@ def _language(whole: dict[str, Any]) -> str:
     return str(_at(whole, "metadata", "language_info", "name") or "")
 
 
-def _places(text: str, name: str) -> tuple[list[Place], Place]:
+def _places(text: str, name: str) -> tuple[list[Span], Span]:
     """Where the cells are, and where their list is. The text is valid JSON with a list of cells."""
-    found: tuple[list[Place], Place] | None = None
+    found: tuple[list[Span], Span] | None = None
     at = _skip(text, 0) + 1
     while text[at := _skip(text, at)] != "}":
         if text[at] == ",":
@@ -140,21 +140,21 @@ def _places(text: str, name: str) -> tuple[list[Place], Place]:
             raise ToolError(f"{name} is not a valid notebook: it has two lists of cells.")
         start = at
         cells, at = _elements(text, at)
-        found = cells, Place(start, at)
+        found = cells, Span(start, at)
     if found is None:
         raise ToolError(f"{name} is not a valid notebook: it has no list of cells.")
     return found
 
 
-def _elements(text: str, at: int) -> tuple[list[Place], int]:
+def _elements(text: str, at: int) -> tuple[list[Span], int]:
     """Where the elements of a list are, and where the list ends."""
-    cells: list[Place] = []
+    cells: list[Span] = []
     at = _skip(text, at + 1)
     while text[at] != "]":
         if text[at] == ",":
             at = _skip(text, at + 1)
         _, end = _decode(text, at)
-        cells.append(Place(at, end))
+        cells.append(Span(at, end))
         at = _skip(text, end)
     return cells, at + 1
 

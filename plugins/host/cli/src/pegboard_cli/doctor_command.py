@@ -78,7 +78,11 @@ def settings_findings(settings: Settings) -> list[dict[str, str]]:
     found += [finding("warning", "settings", str(notice)) for notice in settings.notices]
     declared = counted(len({settings.keys.owner(name) for name in settings.keys}), "distribution")
     known = f"project root {settings.root}; {counted(len(list(settings.keys)), 'setting')} of {declared}"
-    return found or [finding("ok", "settings", known)]
+    ignored = [
+        finding("note", "settings", f"{source}: not used by Pegboard: {', '.join(sorted(names))}.")
+        for source, names in settings.ignored.items()
+    ]
+    return [*(found or [finding("ok", "settings", known)]), *ignored]
 
 
 def plugin_findings(settings: Settings) -> list[dict[str, str]]:

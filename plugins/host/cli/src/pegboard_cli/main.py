@@ -15,7 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-OK, FAILED, USAGE, DENIED, ASKS, PROVIDER, INTERRUPTED = 0, 1, 2, 3, 4, 5, 130
+OK, FAILED, USAGE, DENIED, ASKS, PROVIDER, INTERRUPTED, READER_GONE = 0, 1, 2, 3, 4, 5, 130, 141
 
 COMMANDS = {
     "demo": "play a recorded session, no API key needed",
@@ -122,6 +122,8 @@ def _run(words: list[str]) -> int:
         from pegboard_cli.help import show_version
 
         return show_version()
+    if name in ("-p", "--print"):
+        name, words = "run", ["run", *words]
     if name in COMMANDS:
         module = __import__(f"pegboard_cli.{name}_command", fromlist=["run"])
         return int(module.run(words[1:]))

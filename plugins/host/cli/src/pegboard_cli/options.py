@@ -46,6 +46,7 @@ def parser(name: str, what: str, examples: str) -> argparse.ArgumentParser:
     group.add_argument("--no-family", action="append", metavar="FAMILY", help="switch a family off")
     group.add_argument("--no-tool", action="append", metavar="TOOL", help="switch a tool off")
     group.add_argument("--settings", metavar="FILE", help="an additional settings file")
+    group.add_argument("--plugin-dir", action="append", metavar="DIR", help="use the plugin in this folder")
     group.add_argument("--mcp-config", action="append", metavar="FILE", help="more MCP servers: a file or JSON")
     made.add_argument("--cwd", metavar="DIR", help="work in this folder")
     made.add_argument("--debug", action="store_true", help="show tracebacks")
@@ -84,12 +85,19 @@ def settings_at(folder: str | None, options: argparse.Namespace, **cli: Any) -> 
         cli["disable"] = disable
     if only:
         cli["only"] = [word for word in only[0] if all(word in other for other in only[1:])]
+    if folders := getattr(options, "plugin_dir", None):
+        cli["pluginDirs"] = [os.path.abspath(name) for name in folders]
     if options.mcp_config:
         cli["mcp"] = {"config": options.mcp_config}
     store = Trust.of()
     root = project_root(os.path.abspath(folder or working_directory()), os.environ)
     trusted = getattr(options, "trust", False) or store.trusts(root)
-    return load(folder, cli=cli, settings_file=options.settings, trusted=trusted, vouches=store.vouches)
+    settings = load(folder, cli=cli, settings_file=options.settings, trusted=trusted, vouches=store.vouches)
+    if not settings.holders("pluginDirs"):
+        return settings
+    from pegboard_definitions import with_plugins  # Few people have plugins on disk.
+
+    return with_plugins(settings)
 
 
 def words(text: str) -> list[str]:

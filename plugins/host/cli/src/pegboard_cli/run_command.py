@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
-from pegboard_cli import earlier_session, options, request_flags
-from pegboard_cli.main import FAILED, INTERRUPTED, OK, PROVIDER, USAGE
+from pegboard_cli import earlier_session, options, piped_input, request_flags
+from pegboard_cli.main import FAILED, INTERRUPTED, OK, PROVIDER, READER_GONE, USAGE
 from pegboard_cli.session_setup import MODEL
 from pegboard_cli.trust_command import offer
 
@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     import argparse
 
     from pegboard import Board
-    from pegboard_cli.views import View
+    from pegboard_cli.program import Program
+    from pegboard_cli.views import StreamJsonView, View
     from pegboard_session import Outcome, Session
 
 # Imports happen inside functions: a listing and --help must not load what only other commands need.
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 EXAMPLES = """\
   pegboard run "What does this project do?"
   pegboard run                                  a conversation, on a terminal
+  cat build.log | pegboard run "Why did it fail?" | head -1
   echo "Count the files" | pegboard run --output-format json
   pegboard run --replay script.jsonl "Go"       play a script, no key needed
   pegboard run --continue "And now the tests"   continue this folder's last session
@@ -40,11 +42,11 @@ def run(words: list[str]) -> int:
     settings = offer(given, options.settings_for(given, **layer(given)), **layer(given))
     settings.require_sound()
     options.warn(settings, settings.notices)
-    prompt = the_prompt(given)
+    prompt = given.text
     if prompt == "":
         sys.stderr.write("pegboard: no prompt given. Give one as an argument or on standard input.\n")
         return USAGE
-    if prompt is None:
+    if prompt is None and given.input_format == "text":
         from pegboard_cli.conversation import run_conversation
 
         return run_conversation(given, settings)
@@ -55,14 +57,17 @@ def run(words: list[str]) -> int:
     from pegboard_cli.stdout_capture import StdoutCapture
     from pegboard_cli.views import view_for
 
-    view, capture = view_for(given.output_format), StdoutCapture()
-    board = Board.load(settings=settings, plugins=[Answer(False, view), view, capture], record=True)
+    view, capture = view_for(given.output_format, final_only=is_final_only(given)), StdoutCapture()
+    program = the_program(given, view)
+    board = Board.load(settings=settings, plugins=[program or Answer(False, view), view, capture], record=True)
     view.board = board
+    if program:
+        program.board = board
     if not options.is_mode(given.permission_mode, board):
         return USAGE
     options.warn(settings, [notice for notice in board.pool.notices if notice not in settings.notices])
     with capture, view:
-        return run_stoppable(converse, given, board, view, prompt)
+        return run_stoppable(converse, given, board, view, program or prompt)
 
 
 def parse(words: list[str]) -> argparse.Namespace:
@@ -76,6 +81,9 @@ def parse(words: list[str]) -> argparse.Namespace:
     parser.add_argument("--permission-mode", metavar="M", help=options.MODES)
     formats = ("text", "json", "stream-json")
     parser.add_argument("--output-format", choices=formats, default="text", help="text, json or stream-json")
+    kinds = ("text", "stream-json")
+    parser.add_argument("--input-format", choices=kinds, default="text", help="text, or stream-json from a program")
+    parser.add_argument("-p", "--print", action="store_true", help="print only the final answer, also on a terminal")
     parser.add_argument("--tools", metavar="A,B", help="show the model only these tools")
     parser.add_argument("--exclude-tools", metavar="A,B", help="hide these tools from the model")
     parser.add_argument("--allow", action="append", metavar="RULE", help="add an allow rule")
@@ -93,7 +101,35 @@ def parse(words: list[str]) -> argparse.Namespace:
     for folder in given.add_dir or ():
         if not Path(folder).is_dir():
             parser.error(f"--add-dir: there is no folder {folder!r}")
+    given.text = None if is_driven(parser, given) else piped_input.the_prompt(parser, given)
+    if given.print and given.text is None:
+        parser.error("--print needs a prompt")
     return given
+
+
+def is_driven(parser: argparse.ArgumentParser, given: argparse.Namespace) -> bool:
+    """Whether a program drives the conversation."""
+    if given.input_format != "stream-json":
+        return False
+    if given.prompt is not None or given.print:
+        parser.error("with --input-format stream-json, prompts come from standard input. Leave PROMPT and --print out")
+    if given.output_format != "stream-json":
+        parser.error("--input-format stream-json needs --output-format stream-json")
+    return True
+
+
+def is_final_only(given: argparse.Namespace) -> bool:
+    """Whether standard output is for the final answer alone."""
+    return given.print or not sys.stdout.isatty()
+
+
+def the_program(given: argparse.Namespace, view: View) -> Program | None:
+    """The program that drives the conversation, if one does."""
+    if given.input_format != "stream-json":
+        return None
+    from pegboard_cli.program import Program
+
+    return Program(cast("StreamJsonView", view))
 
 
 def layer(given: argparse.Namespace) -> dict[str, Any]:
@@ -111,17 +147,8 @@ def layer(given: argparse.Namespace) -> dict[str, Any]:
     return made
 
 
-def the_prompt(given: argparse.Namespace) -> str | None:
-    """The prompt; None means a conversation on a terminal."""
-    if given.prompt is not None:
-        return str(given.prompt).strip()
-    if sys.stdin.isatty():
-        return None
-    return sys.stdin.buffer.read().decode("utf-8", "replace").strip()
-
-
-async def converse(given: argparse.Namespace, board: Board, view: View, prompt: str) -> int:
-    """Answer the prompt; Ctrl-C once interrupts the turn."""
+async def converse(given: argparse.Namespace, board: Board, view: View, prompt: str | Program) -> int:
+    """Answer the prompt, or the prompts of a program until it quits; Ctrl-C once interrupts the turn."""
     from pegboard import ProviderError
     from pegboard_cli.conversation import interrupt
     from pegboard_cli.session_setup import open_session
@@ -130,10 +157,12 @@ async def converse(given: argparse.Namespace, board: Board, view: View, prompt: 
 
     opened: list[Session] = []
     try:
-        async with open_session(given, board) as session:
-            opened.append(session)
-            with interrupting(lambda: interrupt(session)), warming_up(session.board.pool.entries, board.plugins):
-                return await answer(session, view, prompt)
+        with view.reader.watched(lambda: stop_for_reader(opened, prompt)):
+            async with open_session(given, board) as session:
+                opened.append(session)
+                with interrupting(lambda: interrupt(session)), warming_up(session.board.pool.entries, board.plugins):
+                    code = await answer(session, view, prompt)
+                    return READER_GONE if code == INTERRUPTED and view.reader.is_gone else code
     except ProviderError as error:
         view.fail(str(error))
         return PROVIDER
@@ -142,16 +171,49 @@ async def converse(given: argparse.Namespace, board: Board, view: View, prompt: 
             view.say_goodbye(session)
 
 
-async def answer(session: Session, view: View, prompt: str) -> int:
-    """One prompt."""
+def stop_for_reader(opened: list[Session], prompt: str | Program) -> None:
+    """Nobody reads standard output any more: what runs is interrupted, and nothing new begins."""
+    from signal import SIGPIPE
+
+    from pegboard_cli import signals
+
+    if not isinstance(prompt, str):
+        prompt.stop()
+    if opened and opened[0].is_running:
+        opened[0].interrupt()
+    elif not opened or not isinstance(prompt, str):
+        signals.stop(SIGPIPE)
+
+
+async def answer(session: Session, view: View, prompt: str | Program) -> int:
+    """One prompt, or those of a program."""
     try:
-        return finish(await session.run(prompt), session, view)
+        if isinstance(prompt, str):
+            return await answer_one(session, view, prompt)
+        return await prompt.converse(session)
     finally:
         if close := getattr(session.provider, "aclose", None):
             await close()
 
 
+async def answer_one(session: Session, view: View, prompt: str) -> int:
+    """One prompt, or the slash command that it names."""
+    from pegboard_cli.slash_prompt import UnknownCommandError, answer_prompt
+
+    try:
+        outcome = await answer_prompt(session, prompt)
+    except UnknownCommandError as error:
+        view.fail(str(error))
+        return USAGE
+    return finish(outcome, session, view)
+
+
 def finish(outcome: Outcome, session: Session, view: View) -> int:
     """Show how it went; the exit code says it too."""
     view.finish(outcome, session)
+    return exit_code(outcome)
+
+
+def exit_code(outcome: Outcome) -> int:
+    """How a prompt was answered, as an exit code."""
     return {"end": OK, "interrupted": INTERRUPTED}.get(outcome.stopped_by, FAILED)

@@ -81,6 +81,10 @@ class _Signals:
         if number == signal.SIGINT and self.interrupt():
             self._since = 0.0
             return
+        self.stop(number)
+
+    def stop(self, number: int) -> None:
+        """Cancel what the event loop runs."""
         self.stopping = number
         if self._loop:
             self._loop[1].cancel()
@@ -166,6 +170,11 @@ def run_stoppable(work: Callable[..., Awaitable[T]], *args: Any) -> T:
         return done
 
     return anyio.run(stoppable)
+
+
+def stop(number: int) -> None:
+    """Inside `run_stoppable`: stop everything, as if this signal had come."""
+    _signals.stop(number)
 
 
 @contextmanager

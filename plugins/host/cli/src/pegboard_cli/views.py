@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from types import TracebackType
 from typing import Any, Self
@@ -14,6 +14,7 @@ from pegboard import Board, Event, hookimpl
 from pegboard.wording import counted, shown
 from pegboard_cli.agent_tree import AgentTree
 from pegboard_cli.output import printable, visible
+from pegboard_cli.reader_gone import Reader
 from pegboard_cli.remedies import without_remedy
 from pegboard_cli.typed import TerminalInput
 from pegboard_session import Outcome, Session
@@ -35,6 +36,7 @@ class View:
         self.out = sys.stdout
         self.failed: OSError | None = None
         """Why standard output cannot be written, once it could not."""
+        self.reader = Reader()
         self.terminal_input = TerminalInput()
         self.board: Board | None = None
         """Set once there is one: it knows how its tools want to be shown."""
@@ -48,7 +50,7 @@ class View:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._end_line()
-        if self.failed and error is None:
+        if self.failed and error is None and not self.reader.is_gone:
             raise self.failed
 
     @hookimpl
@@ -206,12 +208,30 @@ class View:
             try:
                 self.out.write(text)
                 self.out.flush()
+            except BrokenPipeError as error:
+                self.failed = error
+                self.reader.missed()
             except OSError as error:
                 self.failed = error
 
 
 class DataView(View):
     """For programs: the id of the session is part of the data."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._denials: list[dict[str, Any]] = []
+
+    def note_denial(self, event: Event) -> None:
+        """Keep which calls were denied since the last prompt, those of sub-agents too."""
+        data = event.data
+        if event.kind == "call_finished" and data.get("decision") == "deny":
+            self._denials.append({"id": data["id"], "name": data["name"], "reason": data.get("said", "")})
+
+    def take_denials(self) -> list[dict[str, Any]]:
+        """The calls that were denied while this prompt was answered."""
+        taken, self._denials = self._denials, []
+        return taken
 
     def say_goodbye(self, session: Session) -> None:
         """Nothing more."""
@@ -223,6 +243,7 @@ class StreamJsonView(DataView):
     @hookimpl
     def observe(self, event: Event) -> None:
         """Every event, as it is."""
+        self.note_denial(event)
         self.line(event.kind, **event.data)
 
     def line(self, kind: str, **data: Any) -> None:
@@ -232,7 +253,7 @@ class StreamJsonView(DataView):
 
     def finish(self, outcome: Outcome, session: Session) -> None:
         """The last line of a prompt."""
-        self.line("result", **result_data(outcome, session))
+        self.line("result", **result_data(outcome, session, self.take_denials()))
 
     def fail(self, message: str) -> None:
         """What went wrong, for programs and for people."""
@@ -246,14 +267,15 @@ class JsonView(DataView):
     @hookimpl
     def observe(self, event: Event) -> None:
         """Nothing on the way."""
+        self.note_denial(event)
 
     def finish(self, outcome: Outcome, session: Session) -> None:
         """The object."""
-        self.print(json.dumps(result_data(outcome, session), ensure_ascii=False, indent=1) + "\n")
+        self.print(json.dumps(result_data(outcome, session, self.take_denials()), ensure_ascii=False, indent=1) + "\n")
 
 
-def result_data(outcome: Outcome, session: Session) -> dict[str, Any]:
-    """How a prompt was answered, as plain data."""
+def result_data(outcome: Outcome, session: Session, denials: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """How a prompt was answered, as plain data. `cost` is None where no price is known."""
     return {
         "session_id": session.id,
         "text": outcome.text,
@@ -261,6 +283,8 @@ def result_data(outcome: Outcome, session: Session) -> dict[str, Any]:
         "is_error": outcome.stopped_by != "end",
         "turns": outcome.turns,
         **({"value": outcome.value} if session.output.schema is not None else {}),
+        "cost": float(session.usage.cost) if session.usage.priced else None,
+        "denials": denials,
         "usage": session.usage.as_data(),
         "context": {"tokens": session.compaction.use.tokens, "window": session.compaction.window},
     }
@@ -271,12 +295,16 @@ def summary(name: str, input: dict[str, Any]) -> str:
     return " ".join([name, *(f"{key}={shown(value)}" for key, value in input.items())])[:160]
 
 
-def view_for(output_format: str) -> View:
-    """The view for this output: live on a terminal, plain in a pipe."""
+def view_for(output_format: str, *, final_only: bool = False) -> View:
+    """The view for this output: live on a terminal, plain in a pipe; with `final_only`, stdout has the answer alone."""
     if output_format == "stream-json":
         return StreamJsonView()
     if output_format == "json":
         return JsonView()
+    if final_only:
+        from pegboard_cli.print_view import PrintView
+
+        return PrintView()
     if sys.stdout.isatty() and sys.stderr.isatty():
         from pegboard_cli.live import LiveView
 

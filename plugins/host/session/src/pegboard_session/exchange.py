@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Generator
 from contextlib import aclosing, contextmanager
+from dataclasses import replace
 from itertools import count
 from typing import TYPE_CHECKING
 
@@ -99,6 +100,7 @@ class Exchange:
         session, interruption = self._session, self._session.interruption
         answer, broken = Answer(session.conversation.call_ids), None
         request = session.conversation.request()
+        # The tools of this very request: a model or a source that changes while it runs counts for the next one.
         session.desk.refused = session.tools.refused(session.profile)
         session.desk.deferred = session.tools.deferred(session.profile)
         session.emit("request_started", attempt=attempt)
@@ -119,8 +121,14 @@ class Exchange:
             recorded = [(result, self._record_result(result, turn)) async for result in turn.results()]
         interruption.turn = None
         self._move_on(turn.ctx)
-        self._append_results(recorded)
-        return answer, [result for result, _ in recorded]
+        remarks, stop = (
+            await session.hooks.turn(session.ctx, [result for result, _ in recorded]) if recorded else ([], "")
+        )
+        self._append_results(recorded, remarks)
+        results = [result for result, _ in recorded]
+        if stop:
+            results[-1] = replace(results[-1], metadata={**results[-1].metadata, STOP: stop})
+        return answer, results
 
     async def _read_answer(self, request: Request, answer: Answer, turn: Turn) -> None:
         session = self._session
@@ -145,7 +153,7 @@ class Exchange:
     def _commit_answer(self, request: Request, answer: Answer) -> None:
         """The message as far as it is complete becomes part of the conversation."""
         session = self._session
-        session.compaction.meter.counted = (request, answer.usage)
+        session.compaction.meter.counted = (request, answer.usage)  # Compared later: calls are running now.
         if blocks := sendable(answer.blocks):
             session.conversation.append("assistant", blocks)
         session.account.count(session.model, answer.usage)
@@ -160,7 +168,7 @@ class Exchange:
             turn.cancel("because a hook stopped the session")
         return block
 
-    def _append_results(self, recorded: list[tuple[Result, Block]]) -> None:
+    def _append_results(self, recorded: list[tuple[Result, Block]], more: list[Block]) -> None:
         """All results of a turn go back in one message, in request order, with what there is to say besides."""
         if not recorded:
             return
@@ -173,6 +181,7 @@ class Exchange:
                     blocks[index] = result_block(fitted)
                     session.write("result", block=blocks[index])
         remarks: list[Block] = [{"type": "text", "text": words} for result in results for words in result.messages]
+        remarks += more
         remarks += session.conversation.take_news("results")
         if remarks:
             session.write("user", content=remarks)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from pegboard import Context, Settings
+    from pegboard import After, Context, ProviderError, Result, Settings
     from pegboard_session.agents import AgentDefinition
     from pegboard_session.loop import Session
     from pegboard_session.providers import Provider
@@ -209,6 +209,77 @@ class SessionHooks:
             def before_stop(text, ctx):
                 if (ctx.cwd / "TODO").exists():
                     return "There are open points in the file TODO."
+        """
+
+    async def start_agent(self, transcript: Path | None, ctx: Context) -> str | None:
+        """Tell a sub-agent something before its prompt.
+
+        Called each time a sub-agent begins to work; `start_session` is for the person's own session. All
+        implementations are called; their texts are put before the prompt. An exception is noted and stops nothing. May
+        await.
+
+        :param transcript: the file that the sub-agent's conversation is written to, if there is one.
+        :param ctx: where the sub-agent works; `ctx.agent` says which one it is.
+
+        Example::
+
+            @hookimpl
+            def start_agent(ctx):
+                if ctx.agent.kind == "reviewer":
+                    return "Look at the tests too."
+        """
+
+    async def before_agent_stop(self, text: str, transcript: Path | None, ctx: Context) -> str | None:
+        """Send a sub-agent back to work before it reports.
+
+        Called when a sub-agent has nothing left to call; `before_stop` is for the person's own session. Everyone is
+        asked; the reasons returned become its next message, and the turns they cost count against its limit. An
+        exception is noted and stops nothing. May await.
+
+        :param text: what the sub-agent said last, its report.
+        :param transcript: the file with the sub-agent's conversation, if there is one.
+        :param ctx: where the sub-agent works.
+
+        Example::
+
+            @hookimpl
+            def before_agent_stop(text):
+                if "line" not in text:
+                    return "Name the lines that you mean."
+        """
+
+    async def after_turn(self, results: Sequence[Result], ctx: Context) -> After | None:
+        """Look at all results of a turn together, before the model does.
+
+        Called once for each answer of the model that called something, a sub-agent's too, when every call has its
+        result. Everyone is asked; `context` is added after the results, and the first `stop` ends the conversation.
+        `value` has no meaning here. An exception is noted and stops nothing. May await.
+
+        :param results: what the calls returned, in the order in which the model made them.
+        :param ctx: where the next turn starts.
+
+        Example::
+
+            @hookimpl
+            def after_turn(results):
+                if sum(result.is_error for result in results) > 3:
+                    return After(context="Several calls failed. Take one step at a time.")
+        """
+
+    async def prompt_failed(self, error: ProviderError, ctx: Context) -> None:
+        """Hear that a prompt could not be answered because the model could not be asked.
+
+        Called once for each such prompt, a sub-agent's too, after the last retry. Everyone is told; an exception is
+        noted. May await.
+
+        :param error: what went wrong; its `kind` is `rate_limit`, `authentication`, `connection` and the like.
+        :param ctx: where the session runs.
+
+        Example::
+
+            @hookimpl
+            def prompt_failed(error, ctx):
+                (ctx.cwd / "failed.log").write_text(str(error))
         """
 
     async def before_compact(self, trigger: str, what_to_keep: str, ctx: Context) -> Compacting | None:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from types import TracebackType
 from typing import Any, Self
 
-from pegboard import JSON, Context, Event, Result
+from pegboard import JSON, Context, Event, ProviderError, Result
 from pegboard.hosting import STOP
 from pegboard_processes import Task
 from pegboard_session.agents import AgentDefinition
@@ -91,7 +91,7 @@ class Session:
         self.desk = SessionBoard(board, self.id)
         # The gate too: a tool calls others with the tools of this session's agent, wherever the context comes from.
         self.ctx = replace(ctx or board.context(), session_id=self.id, gate=self.desk.nested)
-        self.hooks, self.interruption = HookCalls(board), Interruption()
+        self.hooks, self.interruption = HookCalls(board, of_agent=parent is not None), Interruption()
         self._exchange: Exchange = Exchange(self, parent._exchange if parent else None)
         self._busy, self._context = False, list[Block]()
         self.on_task_stopped: list[Callable[[Task], None]] = []
@@ -198,6 +198,9 @@ class Session:
             if spent := self.account.spent:
                 return self._finish("", spent, 0)
             return await self._answer_prompt(content)
+        except ProviderError as error:
+            await self.hooks.failed(self.ctx, error)
+            raise
         finally:
             self._busy = False
 
@@ -242,7 +245,7 @@ class Session:
     async def _more_to_do(self, text: str) -> list[Block]:
         more: list[Block] = []
         with self.interruption.cancels():  # Interrupted, there is no more.
-            more += await self.hooks.stop(self.ctx, text)
+            more += await self.hooks.stop(self.ctx, text, self.transcript.path if self.transcript else None)
         return more or self.output.ask_again(text)
 
     def _check_budget(self) -> None:

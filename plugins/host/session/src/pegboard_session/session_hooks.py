@@ -10,7 +10,7 @@ from typing import Any
 
 import anyio
 
-from pegboard import JSON, Context, Progress
+from pegboard import JSON, After, Context, Progress, ProviderError, Result
 from pegboard.hosting import maybe_await
 from pegboard_session.boards import ToolBoard
 from pegboard_session.hookspecs import Compacting, Prompted
@@ -24,11 +24,13 @@ log = logging.getLogger("pegboard")
 class HookCalls:
     """Fires the hooks of a session. Without implementations, nothing is awaited."""
 
-    def __init__(self, board: ToolBoard) -> None:
-        self._board, self._hooks = board, board.hooks
+    def __init__(self, board: ToolBoard, *, of_agent: bool = False) -> None:
+        self._board, self._hooks, self._of_agent = board, board.hooks, of_agent
 
     async def start(self, ctx: Context, session_id: str, source: str, transcript: Path | None) -> list[dict[str, Any]]:
         """What the model reads before the first prompt."""
+        if self._of_agent:
+            return _texts(await self._answers("start_agent", ctx, transcript))
         return _texts(await self._answers("start_session", ctx, session_id, source, transcript))
 
     async def prompt(self, ctx: Context, text: str) -> tuple[str, list[dict[str, Any]]]:
@@ -37,9 +39,20 @@ class HookCalls:
         refusal = next((answer.block for answer in said if answer.block), "")
         return refusal, _texts(answer.context for answer in said)
 
-    async def stop(self, ctx: Context, text: str) -> list[dict[str, Any]]:
+    async def stop(self, ctx: Context, text: str, transcript: Path | None) -> list[dict[str, Any]]:
         """What is left to do for a model that would stop."""
+        if self._of_agent:
+            return _texts(await self._answers("before_agent_stop", ctx, text, transcript))
         return _texts(await self._answers("before_stop", ctx, text))
+
+    async def turn(self, ctx: Context, results: Sequence[Result]) -> tuple[list[dict[str, Any]], str]:
+        """What the model reads after the results of a turn, and why the conversation ends, if it does."""
+        said: list[After] = await self._answers("after_turn", ctx, results)
+        return _texts(answer.context for answer in said), next((answer.stop for answer in said if answer.stop), "")
+
+    async def failed(self, ctx: Context, error: ProviderError) -> None:
+        """Tell that the model could not be asked."""
+        await self._answers("prompt_failed", ctx, error)
 
     async def before_compact(self, ctx: Context, trigger: str, focus: str) -> tuple[str, list[str], list[str]]:
         """Why a conversation is not compacted, or else what the summary is to keep, and what is kept as it is."""

@@ -126,7 +126,7 @@ class Account:
 
     def price(self, model: str) -> Price | None:
         """What a model costs. Raises `ProviderError` where that is not known and a budget depends on it."""
-        if model not in self._prices:
+        if model not in self._prices:  # A refusal is not kept: it is raised each time.
             price = self._models.profile(model).price
             if price is None and self._keeps_costs:
                 raise ProviderError(no_price(model), kind="price")

@@ -35,6 +35,8 @@ class Callbacks:
         self.folders, self.sampling = folders, sampling
         self.running: dict[str, list[Errand]] = {}
         """The calls that are under way, by server."""
+        self.open_address: Any = None
+        """How to show the address of a login to the person; None where a login cannot begin now."""
 
     def for_elicitation(self, connection: Connection) -> Any:
         """Put a form to the person."""

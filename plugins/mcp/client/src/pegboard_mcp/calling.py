@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -95,14 +94,10 @@ async def ask_server(
 
 
 async def _ready(connection: Connection) -> Client:
-    """The client of a server that is up; one that is down gets a chance to come up."""
-    if connection.client is None:
-        connection.settled = asyncio.Event() if connection.state == "failed" else connection.settled
-        connection.want()
-        await connection.settled.wait()
-    if connection.client is None:
+    client = await connection.ready()
+    if client is None:
         raise ToolError(f"The MCP server {connection.server.name} is not there. {connection.problem}", code="failed")
-    return connection.client
+    return client
 
 
 def _report(ctx: Context, done: float, total: float | None, message: str | None) -> None:

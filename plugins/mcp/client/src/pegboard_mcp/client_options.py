@@ -29,6 +29,7 @@ def client_options(connection: Connection, callbacks: Callbacks) -> dict[str, An
             connection.mark_changed()
 
     made: dict[str, Any] = {
+        "mode": "legacy" if connection.server.kind == "sse" else "auto",  # SSE is the transport of the older protocol.
         "cache": None,
         "client_info": types.Implementation(name="pegboard", version=version("pegboard-mcp")),
         "message_handler": message,

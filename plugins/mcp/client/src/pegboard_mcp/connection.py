@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import anyio
 
@@ -60,7 +60,7 @@ class Connection:
     def __init__(self, server: ServerConfig, shelf: Shelf) -> None:
         self.server, self.shelf = server, shelf
         self.state = "idle"
-        """`idle`, `starting`, `ready`, `failed` or `changed`: a project's server whose command is another one now."""
+        """`idle`, `starting`, `ready`, `lost`, `failed`; or `changed`, for a project's server with another command."""
         self.problem = ""
         self.version = 0
         self.refused: list[str] = []
@@ -69,11 +69,16 @@ class Connection:
         self.known = False
         """Whether its tools are known, from now or from an earlier session."""
         self.client: Client | None = None
+        self.status: int | None = None
+        """The last HTTP status that its server answered with."""
         self.settled = asyncio.Event()
         """Set when the first attempt has come to an end, whatever it is."""
         self._process: OpenProcess | None = None
         self._closed, self._dirty = asyncio.Event(), asyncio.Event()
         self._wanted = asyncio.Event()
+        self._begun = self._ended = self._callers = 0
+        """How many attempts have begun and come to an end, and how many callers wait for one."""
+        self._over = False
         self._why = ""
 
     def recall(self) -> None:
@@ -93,27 +98,42 @@ class Connection:
     async def supervise(self, where: Where) -> None:
         """Keep the server running until this is cancelled."""
         if self.state == "changed":
+            self._over = True
             self.settled.set()
             return
         failures = 0
         while True:
             began = time.monotonic()
+            self._begun += 1
             try:
                 await self._live(where)
             except ConfigError as error:
+                self._over = True
                 self._fail(str(error))
                 return
             except Exception as error:
-                self._fail(self._why or words_for(error, self.server))
+                self._fail(self._why or words_for(error, self.server, self.status))
             failures = 1 if time.monotonic() - began > SETTLED else failures + 1
+            if self._callers:
+                continue
             self._wanted = asyncio.Event()
             pause = min(FIRST_PAUSE * 2 ** (failures - 1), LONGEST_PAUSE)
             with anyio.move_on_after(pause if failures < MOST_FAILURES else None):
                 await self._wanted.wait()
 
-    def want(self) -> None:
-        """Someone calls it: do not wait for the end of the pause."""
+    async def ready(self) -> Client | None:
+        """The client. One that is down gets a chance to come up: the attempt under way, or else the next one."""
+        goal = self._begun + (self.state != "starting")
+        self._callers += 1
         self._wanted.set()
+        try:
+            while self.client is None and self._ended < goal and not self._over:
+                await self.settled.wait()
+                if self.client is None and self._ended < goal and not self._over:
+                    self.settled = asyncio.Event()
+        finally:
+            self._callers -= 1
+        return self.client
 
     def lost(self, why: str) -> None:
         """Nothing more can come from the server."""
@@ -127,8 +147,7 @@ class Connection:
             with anyio.move_on_after(LAST_WORDS):
                 await process.wait()
                 await self._closed.wait()
-                self.client = None
-                self.problem = self._why
+                self.client, self.state, self.problem = None, "lost", self._why
 
     def mark_changed(self) -> None:
         """The server says that one of its lists is another one now."""
@@ -142,11 +161,11 @@ class Connection:
                 self._take(self.listing)
 
     async def _live(self, where: Where) -> None:
-        self.state, self._why = "starting", ""
+        self.state, self._why, self.status = "starting", "", None
         self._closed, self._dirty = asyncio.Event(), asyncio.Event()
         async with self._connected(where) as client:
             self.client, self.state, self.problem = client, "ready", ""
-            self.settled.set()
+            self._settle()
             try:
                 async with anyio.create_task_group() as tasks:
                     tasks.start_soon(self._follow, client)
@@ -222,9 +241,18 @@ class Connection:
         self.version += 1
 
     def _fail(self, why: str) -> None:
-        self.state, self.problem = "failed", why
+        was, self.state, self.problem = self.state, "failed", why
         log.info("the MCP server %s: %s", self.server.name, why)
+        if was == "starting":
+            self._settle()
+
+    def _settle(self) -> None:
+        self._ended = self._begun
         self.settled.set()
+
+    async def note_response(self, response: Any) -> None:
+        """The server has answered over HTTP. The SDK does not say with which status."""
+        self.status = response.status_code
 
     def note_process(self, process: OpenProcess) -> None:
         """The server runs as this process."""

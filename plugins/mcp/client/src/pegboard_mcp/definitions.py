@@ -13,6 +13,8 @@ from pegboard_mcp.config import ServerConfig
 from pegboard_mcp.names import SeenNames, tool_name
 from pegboard_mcp.store import Shelf, digest
 
+NO_SCHEMA = "x-pegboard-no-schema"
+"""What a server sent in the place of a schema, where it is none."""
 MOST_TOOLS = 10_000
 MOST_DESCRIPTION = 16_384
 """Characters of a description that reach the model."""
@@ -96,6 +98,8 @@ def _problem(name: str, tool: str, data: Mapping[str, Any], seen: SeenNames, nam
         return reason
     if name in names:
         return f"Its name here would be {name}, which another tool has."
+    if isinstance(schema := data.get("inputSchema"), Mapping) and NO_SCHEMA in schema:
+        return f"Its input schema must be an object with the type object, got {schema[NO_SCHEMA]}."
     try:
         ExternalTool(name, "", data.get("inputSchema"), print)  # type: ignore[arg-type] # It says what is wrong.
     except DefinitionError as error:

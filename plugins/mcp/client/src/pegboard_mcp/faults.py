@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pegboard import PegboardError
 
@@ -30,16 +30,25 @@ def status_of(error: BaseException) -> int | None:
     return None
 
 
-def words_for(error: BaseException, server: ServerConfig) -> str:
+def words_for(error: BaseException, server: ServerConfig, status: int | None = None) -> str:
     """What went wrong, for the person."""
     all_of_them = list(leaves(error))
-    if any(type(leaf).__name__ == "LoginNeededError" for leaf in all_of_them) or status_of(error) == 401:
+    status = status_of(error) or status
+    if any(type(leaf).__name__ == "LoginNeededError" for leaf in all_of_them) or status == 401:
         return f"It wants you to log in: pegboard mcp login {server.name}"
     for leaf in all_of_them:
         if isinstance(leaf, PegboardError):
             return leaf.message if hasattr(leaf, "message") else str(leaf)
+    for leaf in all_of_them:
+        if type(leaf).__name__ == "ValidationError":
+            return f"What it sent does not follow the protocol: {_first_fault(leaf)}."
     said = next((leaf for leaf in all_of_them if str(leaf)), all_of_them[0])
     text = str(said).strip() or type(said).__name__
-    if status := status_of(error):
+    if status and status >= 400:
         text = f"It answered with the HTTP status {status}. {text}"
     return text if text.endswith((".", "!", "?")) else f"{text}."
+
+
+def _first_fault(error: Any) -> str:
+    fault = error.errors(include_url=False, include_input=False)[0]
+    return f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}"

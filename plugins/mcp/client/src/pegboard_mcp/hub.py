@@ -46,6 +46,8 @@ class Hub:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._stop: asyncio.Event | None = None
         self.callbacks = Callbacks([], sampling=False)
+        self.open_address: Callable[[str], Awaitable[None]] | None = None
+        """How to show a login's address to a person; a host that can sets it before servers start."""
         for connection in self.connections.values():
             connection.recall()
             name = f"the MCP server {server_label(connection)}"
@@ -69,6 +71,7 @@ class Hub:
                 return
             get = self.settings.get
             self.callbacks = Callbacks([ctx.cwd, *ctx.roots], sampling=get("mcp.sampling"))
+            self.callbacks.open_address = self.open_address
             processes = ctx.processes
             apart = getattr(processes, "apart", None)  # Its own life: the session's processes belong to another loop.
             where = Where(
@@ -113,10 +116,9 @@ class Hub:
         self.start(ctx)
 
         async def again() -> None:
-            connection.settled = asyncio.Event()
             connection.lost("It was restarted.")
-            connection.want()
-            await connection.settled.wait()
+            connection.client = None
+            await connection.ready()
 
         if connection.state != "changed":
             await self.run(again)

@@ -31,31 +31,11 @@ async def fetch(client: Client) -> Listing:
 
 
 async def _tools(client: Client) -> list[dict[str, Any]]:
-    from pydantic import ValidationError
-
     async def page(cursor: str | None) -> tuple[list[Any], str | None]:
         got = await client.list_tools(cursor=cursor, cache_mode="refresh")
         return [_plain(tool) for tool in got.tools], got.next_cursor
 
-    try:
-        found = await _pages(page)
-    except ValidationError:  # One tool that no one could call must not hide the others.
-        found = await _pages(lambda cursor: _loose_page(client, cursor))
-    return [{key: tool[key] for key in KEPT if tool.get(key) is not None} for tool in found]
-
-
-async def _loose_page(client: Client, cursor: str | None) -> tuple[list[Any], str | None]:
-    """A page of tools, whatever they look like."""
-    import mcp_types as types
-    from pydantic import Field
-
-    class LooseTools(types.Result):
-        tools: list[Any] = Field(default_factory=list)
-        next_cursor: str | None = Field(None, alias="nextCursor")
-
-    params = types.PaginatedRequestParams(cursor=cursor) if cursor else None
-    got = await client.session.send_request(types.ListToolsRequest(params=params), LooseTools)
-    return [tool for tool in got.tools if isinstance(tool, dict)], got.next_cursor
+    return [{key: tool[key] for key in KEPT if tool.get(key) is not None} for tool in await _pages(page)]
 
 
 async def _prompts(client: Client) -> list[dict[str, Any]]:

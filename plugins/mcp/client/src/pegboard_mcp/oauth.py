@@ -18,7 +18,7 @@ from mcp.client.auth import AuthorizationCodeResult, OAuthClientProvider
 from mcp.shared.auth import OAuthClientInformationFull, OAuthClientMetadata, OAuthToken
 
 from pegboard.settings import private_folder, state_dir
-from pegboard_mcp.config import ServerConfig
+from pegboard_mcp.config import ServerConfig, expand
 from pegboard_trust import replace_file
 
 PORT = 33418
@@ -37,6 +37,7 @@ class TokenFile:
         folder = state_dir(env)
         self.path = Path(folder, "mcp", f"{server.key}.login.json") if folder else None
         self._digest = server.digest
+        self._registered = _registered(server)
         self._memory: dict[str, Any] = {}
 
     async def get_tokens(self) -> OAuthToken | None:
@@ -50,7 +51,7 @@ class TokenFile:
 
     async def get_client_info(self) -> OAuthClientInformationFull | None:
         """What the login server knows us by."""
-        found = self._read().get("client")
+        found = self._read().get("client") or self._registered
         return OAuthClientInformationFull.model_validate(found) if found else None
 
     async def set_client_info(self, client_info: OAuthClientInformationFull) -> None:
@@ -88,33 +89,33 @@ class TokenFile:
         replace_file(str(self.path), json.dumps(kept).encode(), 0o600)
 
 
-def auth_for(server: ServerConfig, url: str) -> OAuthClientProvider | None:
-    """The login for requests of a session: used where there is one, never begun."""
-    storage = TokenFile(server, server.env or os.environ)
-    if not storage.exists():
-        return None
-
-    async def refuse(_: str) -> None:
-        raise LoginNeededError
-
-    async def never() -> AuthorizationCodeResult:
-        raise LoginNeededError
-
-    return provider(server, url, storage, refuse, never)
-
-
-def provider(
-    server: ServerConfig,
-    url: str,
-    storage: TokenFile,
-    redirect: Callable[[str], Awaitable[None]],
-    callback: Callable[[], Awaitable[AuthorizationCodeResult]],
-) -> OAuthClientProvider:
-    """The SDK's login for a server."""
+def _registered(server: ServerConfig) -> dict[str, Any] | None:
+    """What the entry says about a client that was registered by hand."""
     said = server.entry.get("oauth", {})
+    if not said.get("clientId"):
+        return None
+    known = {"client_id": said["clientId"], "redirect_uris": [redirect_address(server)]}
+    if secret := said.get("clientSecret"):
+        method = {"token_endpoint_auth_method": "client_secret_basic"}
+        known |= {"client_secret": expand(secret, server.env), **method}
+    return known
+
+
+OpenAddress = Callable[[str], Awaitable[None]]
+
+
+def auth_for(
+    server: ServerConfig, url: str, env: Mapping[str, str], open_address: OpenAddress | None = None
+) -> OAuthClientProvider | None:
+    """The login for requests to a server. Without a way to open an address it is used if there is one, never begun."""
+    storage = TokenFile(server, env)
+    if open_address is None and not storage.exists():
+        return None
+    said = server.entry.get("oauth", {})
+    visit = Visit(said.get("callbackPort", PORT), open_address)
     metadata = OAuthClientMetadata(
         client_name="Pegboard",
-        redirect_uris=[f"http://localhost:{said.get('callbackPort', PORT)}/callback"],  # type: ignore[list-item]
+        redirect_uris=[redirect_address(server)],  # type: ignore[list-item]
         grant_types=["authorization_code", "refresh_token"],
         response_types=["code"],
         scope=said.get("scope"),
@@ -123,10 +124,41 @@ def provider(
         server_url=url,
         client_metadata=metadata,
         storage=storage,
-        redirect_handler=redirect,
-        callback_handler=callback,
+        redirect_handler=visit.begin,
+        callback_handler=visit.come_back,
         client_metadata_url=said.get("clientMetadataUrl"),
     )
+
+
+def redirect_address(server: ServerConfig) -> str:
+    """Where the browser comes back to."""
+    return f"http://localhost:{server.entry.get('oauth', {}).get('callbackPort', PORT)}/callback"
+
+
+class Visit:
+    """A visit of the browser to the login server and back."""
+
+    def __init__(self, port: int, open_address: OpenAddress | None) -> None:
+        self._port, self._open, self._address = port, open_address, ""
+
+    async def begin(self, address: str) -> None:
+        """Remember where to go: it is opened when someone listens for the way back."""
+        if self._open is None:
+            raise LoginNeededError
+        self._address = address
+
+    async def come_back(self) -> AuthorizationCodeResult:
+        """Open the address and wait for the code."""
+        if self._open is None:
+            raise LoginNeededError
+        listener = CallbackListener(self._port)
+        async with anyio.create_task_group() as tasks:
+            await tasks.start(listener.serve)
+            await self._open(self._address)
+            with anyio.fail_after(LOGIN_SECONDS):
+                code = await listener.code()
+            tasks.cancel_scope.cancel()
+        return code
 
 
 class CallbackListener:

@@ -12,7 +12,9 @@ from typing import Any
 import anyio
 
 from pegboard import ProcessSpec, ToolError
+from pegboard.wording import shown
 from pegboard_mcp.config import ConfigError, ServerConfig
+from pegboard_mcp.definitions import NO_SCHEMA
 from pegboard_mcp.guard import guarded
 from pegboard_processes import OpenProcess, Processes
 
@@ -43,10 +45,10 @@ async def start(
     spec: ProcessSpec, processes: Processes, on_end: Callable[[str], None], on_start: Callable[[OpenProcess], None]
 ) -> AsyncIterator[tuple[Any, Any]]:
     """The two streams of a `mcp.Client`. `on_end` is told why nothing more can come."""
-    to_client, read = anyio.create_memory_object_stream[Any](0)
-    write, from_client = anyio.create_memory_object_stream[Any](0)
     async with processes.open(spec, grace=GRACE) as process, anyio.create_task_group() as tasks:
         on_start(process)
+        to_client, read = anyio.create_memory_object_stream[Any](0)
+        write, from_client = anyio.create_memory_object_stream[Any](0)
         tasks.start_soon(_receive, process, to_client, on_end)
         tasks.start_soon(_send, process, from_client)
         try:
@@ -70,6 +72,7 @@ async def _receive(process: OpenProcess, to_client: Any, on_end: Callable[[str],
                     continue
                 try:
                     message: Any = SessionMessage(jsonrpc_message_adapter.validate_json(line))
+                    _spare(getattr(message.message, "result", None))
                 except ValidationError as error:  # A server that prints to its standard output; others may follow.
                     message = error
                 await to_client.send(message)
@@ -77,7 +80,16 @@ async def _receive(process: OpenProcess, to_client: Any, on_end: Callable[[str],
             why = error.message
         except (anyio.BrokenResourceError, anyio.ClosedResourceError):
             return
-    on_end(why or await _ending(process))
+        on_end(why or await _ending(process))  # Before the client learns that there is nothing more to come.
+
+
+def _spare(result: Any) -> None:
+    """Put something in the place of schemas that are none: the SDK would refuse the whole list for one of them."""
+    tools = result.get("tools") if isinstance(result, dict) else None
+    for tool in tools if isinstance(tools, list) else ():
+        schema = tool.get("inputSchema") if isinstance(tool, dict) else {"type": "object"}
+        if not isinstance(schema, dict) or schema.get("type") != "object":
+            tool["inputSchema"] = {"type": "object", NO_SCHEMA: shown(schema)}
 
 
 async def _ending(process: OpenProcess) -> str:

@@ -39,14 +39,15 @@ async def _remote(connection: Connection, where: Where) -> AsyncIterator[tuple[A
 
     server = connection.server
     url, headers = server.text("url"), await headers_of(server, where)
-    auth = auth_for(server, url)
+    auth = auth_for(server, url, server.env, where.callbacks.open_address)
     if server.kind == "sse":
         async with sse_client(url, headers=headers, auth=auth) as streams:
             yield streams
         return
     timeout = httpx2.Timeout(30, read=300)
+    watch = {"response": [connection.note_response]}
     async with (
-        httpx2.AsyncClient(headers=headers, auth=auth, timeout=timeout) as http,
+        httpx2.AsyncClient(headers=headers, auth=auth, timeout=timeout, event_hooks=watch) as http,
         streamable_http_client(url, http_client=http) as streams,
     ):
         yield streams

@@ -15,6 +15,7 @@ from pegboard_mcp_server.server import CALLER
 from pegboard_mcp_server.tokens import Tokens
 
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
+WILDCARDS = ("0.0.0.0", "::")  # noqa: S104 - to recognize them
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,9 +28,9 @@ class Names:
     @classmethod
     def of(cls, host: str, port: int, hosts: list[str], origins: list[str]) -> Names:
         """The names of an address, and further ones that were allowed. A wildcard address is no name."""
-        own = list(LOOPBACK) if is_loopback(host) or host in ("0.0.0.0", "::") else []  # noqa: S104 - a comparison
-        if host not in ("0.0.0.0", "::") and not is_loopback(host):  # noqa: S104
-            own.append(f"[{host}]" if ":" in host else host)
+        own = [] if host in WILDCARDS else [f"[{host}]" if ":" in host else host]
+        if is_loopback(host) or host in WILDCARDS:
+            own += LOOPBACK
         named = {f"{name}:{port}" for name in own}
         pages = {f"http://{name}" for name in named}
         for name in hosts:

@@ -116,12 +116,15 @@ async def _answer(exchange: Exchange, text: str, question: Question) -> types.El
 def _unasked(question: Question, why: str) -> Deny:
     """A denial that tells the client's user what would allow the call."""
     reason = f"{question.decision.reason} {why}"
-    if question.rules:
-        rules = json.dumps({"permissions": {"allow": list(question.rules)}}, ensure_ascii=False)
-        reason += f" To allow it, add {rules} to ~/.pegboard/settings.json, or start the server with "
-        reason += " ".join(f"--allow {rule!r}" for rule in question.rules) + "."
+    whole = (question.call.name,) if question.decision.layer == "default" else ()
+    if rules := question.rules or whole:
+        setting = json.dumps({"permissions": {"allow": list(rules)}}, ensure_ascii=False)
+        reason += f" To allow {'it' if question.rules else 'every call of it'}, add {setting} to "
+        reason += (
+            f"~/.pegboard/settings.json, or start the server with {' '.join(f'--allow {rule!r}' for rule in rules)}."
+        )
     else:
-        reason += " No rule allows it: it needs a client with elicitation."
+        reason += " No allow rule answers this question: it needs a client with elicitation."
     return Deny(reason, layer="ask", rule=question.decision.rule)
 
 

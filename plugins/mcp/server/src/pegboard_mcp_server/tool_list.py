@@ -18,8 +18,8 @@ ABOUT_OTHER_THINGS = frozenset({"host", "name", "parameter"})
 def page_of_tools(board: Board, cursor: str | None) -> types.ListToolsResult:
     """One page of the pool, in pool order."""
     definitions = board.definitions()
-    start = int(cursor) if cursor and cursor.isdecimal() else 0
-    if cursor is not None and (not cursor.isdecimal() or start >= max(len(definitions), 1)):
+    start = int(cursor) if cursor and cursor.isascii() and cursor.isdecimal() else 0
+    if cursor is not None and not 0 < start < len(definitions):
         raise MCPError(types.INVALID_PARAMS, "This cursor is not valid. List the tools from the beginning.")
     tools = [_tool(definition, board) for definition in definitions[start : start + PAGE]]
     more = str(start + PAGE) if start + PAGE < len(definitions) else None

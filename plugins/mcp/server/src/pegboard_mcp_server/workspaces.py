@@ -45,7 +45,7 @@ class Workspace:
         self.used = time.monotonic()
         self.busy = 0
         self._abandoned = AbandonedThreads()
-        self._offered: list[Path] | None = None
+        self._offered: list[str] | None = None
         self._closing, self.closed = Event(), Event()
 
     async def live(self, *, task_status: TaskStatus[None] = TASK_STATUS_IGNORED) -> None:
@@ -55,7 +55,7 @@ class Workspace:
         session = Session(self.board, provider, model=model, ctx=self._base)
         try:
             async with session:
-                self.ctx = session.ctx
+                self.ctx = _without_views(session.ctx)
                 async with create_task_group() as self.calls:
                     task_status.started()
                     await self._closing.wait()
@@ -120,13 +120,24 @@ class Workspace:
             return self.ctx
         if self._offered is None or not exchange.request.session.can_send_request:
             self._offered = await _roots(exchange)
+        if not self._offered:  # A client that can have roots, and has none.
+            return self.ctx
         configured = (Path(self.board.settings.cwd), *self._base.roots)
-        ctx = within_roots(self.ctx, configured, self._offered)
+        ctx = within_roots(self.ctx, configured, folders_of(self._offered))
         exchange.roots = ctx.roots
         return ctx
 
 
-async def _roots(exchange: Exchange) -> list[Path]:
+def _without_views(ctx: Context) -> Context:
+    """The context with a record of files that does not remember what was shown.
+
+    Where a client's conversation begins and ends is not known here: "you have read this already" may be wrong.
+    """
+    files = ctx.services.files
+    return ctx if files is None else replace(ctx, services=replace(ctx.services, files=files.fork()))
+
+
+async def _roots(exchange: Exchange) -> list[str]:
     found: types.ListRootsResult | None = None
     try:
         with move_on_after(ROOTS_SECONDS if exchange.request.session.can_send_request else None):
@@ -135,7 +146,7 @@ async def _roots(exchange: Exchange) -> list[Path]:
         raise ask_client(error) from error
     if found is None:
         raise ToolError("The client offers roots but did not say which.", code="timeout")
-    return folders_of(str(root.uri) for root in found.roots)
+    return [str(root.uri) for root in found.roots]
 
 
 def _provider(board: Board) -> Provider:

@@ -8,7 +8,7 @@ import shutil
 from collections.abc import Iterator, Mapping
 
 from pegboard import Notice, Settings, ToolInfo
-from pegboard_hooks.handlers import SHELLS, Handler, read_handlers
+from pegboard_hooks.handlers import Handler, read_handlers
 
 PROJECT = ("${CLAUDE_PROJECT_DIR}", "$CLAUDE_PROJECT_DIR", "${PEGBOARD_PROJECT_DIR}", "$PEGBOARD_PROJECT_DIR")
 
@@ -34,11 +34,11 @@ def _program(handler: Handler, settings: Settings) -> str:
     """The program as a path, or a bare name in exec form; empty where only a shell can tell."""
     if not handler.argv:
         return ""
-    if handler.argv[:-1] not in SHELLS.values():
-        return handler.argv[0]
-    text = handler.argv[-1]
+    text = handler.argv[-1] if handler.in_shell else handler.argv[0]
     for variable in PROJECT:
-        text = text.replace(variable, settings.root)
+        text = text.replace(variable, handler.project or settings.root)
+    if not handler.in_shell:
+        return text
     try:
         first = shlex.split(text)[0]
     except (ValueError, IndexError):

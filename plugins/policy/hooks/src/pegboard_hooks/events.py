@@ -12,10 +12,13 @@ import anyio
 from pegboard import Context, Facts, Input, Tool
 from pegboard.hosting import maybe_await
 from pegboard_hooks.conditions import Condition
-from pegboard_hooks.handler_run import run
+from pegboard_hooks.handler_run import Firing, run
 from pegboard_hooks.handlers import Handler
 from pegboard_hooks.plan import Plan
 from pegboard_hooks.replies import Reply, read_reply
+from pegboard_hooks.session_state import state_of
+from pegboard_hooks.transcript_view import TranscriptView, view_path
+from pegboard_hooks.variables import keep_variables, new_env_file
 
 log = logging.getLogger("pegboard.hooks")
 
@@ -37,12 +40,14 @@ async def fire(
     """The answers of all handlers in the order of the settings, not of completion."""
     plan = Plan.of(ctx.settings)
     chosen = await _chosen(event, names, ctx, subject)
-    payload = {**common(event, plan, ctx), **about}
+    if not chosen:
+        return []
+    firing = Firing({**common(event, ctx), **about}, new_env_file(event, ctx))
     replies: list[Reply] = [Reply() for _ in chosen]
 
     async def ask(place: int, handler: Handler) -> None:
         try:
-            replies[place] = read_reply(event, await run(handler, payload, ctx), handler.on_error)
+            replies[place] = read_reply(event, await run(handler, firing, ctx), handler.on_error)
         except Exception as error:  # A plugin that wraps processes failed, so this guard has not run.
             log.exception("%s could not be started", handler)
             replies[place] = Reply(unclear=f"It could not be started: {type(error).__name__}.")
@@ -51,45 +56,66 @@ async def fire(
         for place, handler in enumerate(chosen):
             if handler.status:
                 ctx.report(handler.status, hook=handler.name)
-            if fault := handler.fault or _cannot_run(ctx):
+            if fault := handler.fault or _cannot_run(handler, ctx):
                 replies[place] = Reply(unclear=fault)
-            elif handler.is_async and _leave_running(handler, payload, ctx):
+            elif handler.is_async and _leave_running(handler, firing, ctx):
                 continue
             else:
                 group.start_soon(ask, place, handler)
+    if firing.env_file and (wrong := await keep_variables(firing.env_file, ctx)):
+        ctx.report(wrong)
     answered = list(zip(chosen, replies, strict=True))
     for handler, reply in answered:
         _tell(handler, reply, plan, ctx)
     return [(handler, Reply() if handler.is_async else reply) for handler, reply in answered]
 
 
-def common(event: str, plan: Plan, ctx: Context) -> dict[str, Any]:
+def common(event: str, ctx: Context) -> dict[str, Any]:
     """What every handler reads on its standard input."""
-    talk = plan.conversation(ctx.session_id)
+    state = state_of(ctx)
     said: dict[str, Any] = {
-        "session_id": ctx.session_id,
-        "prompt_id": talk.prompt_id,
-        "transcript_path": str(talk.transcript or ""),
+        "session_id": ctx.session_id or state.id,
+        "prompt_id": state.prompt_id,
+        "transcript_path": transcript_of(ctx, "main"),
         "cwd": str(ctx.cwd),
         "permission_mode": ctx.mode,
         "hook_event_name": event,
     }
+    if state.transcript:
+        said["session_transcript_path"] = str(state.transcript)
     if ctx.agent.depth:
         said |= {"agent_id": ctx.agent.id, "agent_type": ctx.agent.kind}
     return said
 
 
+def transcript_of(ctx: Context, agent: str) -> str:
+    """The file with the conversation of an agent as scripts expect it, up to date if it is the agent of this context.
+
+    A file that cannot be written must not keep a guard from running, so then the last one counts.
+    """
+    state, conversation = state_of(ctx), ctx.services.others.get("conversation")
+    if conversation is None:
+        return ""
+    view = state.views.get(agent)
+    if view is None:
+        path = view_path(state.transcript, agent, ctx)
+        if path is None:
+            return ""
+        view = state.views[agent] = TranscriptView(path)
+    is_own = agent == (ctx.agent.id if ctx.agent.depth else "main")
+    if is_own:
+        try:
+            view.update(getattr(conversation, "messages", ()), ctx, ctx.session_id)
+        except OSError as error:
+            log.warning("%s cannot be written: %s", view.path, error.strerror)
+    return str(view.path)
+
+
 async def _chosen(event: str, names: tuple[str, ...], ctx: Context, subject: HookedCall | None) -> list[Handler]:
-    plan = Plan.of(ctx.settings)
-    done = plan.conversation(ctx.session_id).done
     chosen = []
-    for handler in plan.matching(event, names):
-        if handler.once and handler.key in done:
-            continue
+    for handler in Plan.of(ctx.settings).matching(event, names):
         if handler.condition and subject and not await _holds(handler.condition, subject, ctx):
             continue
-        if handler.once:
-            done.add(handler.key)
         chosen.append(handler)
     return chosen
 
@@ -102,18 +128,19 @@ async def _holds(condition: Condition, subject: HookedCall, ctx: Context) -> boo
     return condition.holds(subject.tool, subject.args, facts, ctx)
 
 
-def _cannot_run(ctx: Context) -> str:
-    return "" if ctx.services.processes else "This host has no process service, so no hook can run."
+def _cannot_run(handler: Handler, ctx: Context) -> str:
+    missing = handler.kind == "command" and ctx.services.processes is None
+    return "This host has no process service, so no hook can run." if missing else ""
 
 
-def _leave_running(handler: Handler, payload: Mapping[str, Any], ctx: Context) -> bool:
+def _leave_running(handler: Handler, firing: Firing, ctx: Context) -> bool:
     """Run a handler in the background; False where nothing may outlive a call."""
     background = ctx.services.background
-    if background is None or payload["hook_event_name"] == "SessionEnd":
+    if background is None or firing.payload["hook_event_name"] == "SessionEnd":
         return False
 
     async def work() -> None:
-        reply = read_reply(handler.event, await run(handler, payload, ctx))
+        reply = read_reply(handler.event, await run(handler, firing, ctx))
         if reply.problem:
             log.warning("%s failed: %s", handler, reply.problem)
 

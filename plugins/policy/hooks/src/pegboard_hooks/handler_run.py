@@ -1,40 +1,82 @@
-"""Run a handler's command, write its input, and record how it ended."""
+"""Run a handler, whatever its type, and record how it ended."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
+from contextvars import ContextVar
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from pegboard import Context, ProcessSpec, ToolError
 from pegboard_hooks.handlers import Handler
+from pegboard_hooks.variables import filled_in, variables
 
 MAX_OUTPUT_BYTES = 1_000_000
 """A handler that prints more than this, on both outputs together, is killed."""
 
+inside: ContextVar[str] = ContextVar("the type of the handler whose own calls these are", default="")
+
 
 @dataclass(frozen=True, slots=True)
 class HandlerRun:
-    """How a command ended. With a `problem`, the exit code has no meaning."""
+    """How a handler ended. With a `problem` or `unable`, the exit code has no meaning."""
 
     code: int | None = None
     stdout: bytes = b""
     stderr: bytes = b""
     problem: str = ""
+    """How it failed."""
+    unable: str = ""
+    """Why this host cannot run it, or not understand it: a call that it guards needs approval."""
 
 
-async def run(handler: Handler, payload: Mapping[str, Any], ctx: Context) -> HandlerRun:
+@dataclass(frozen=True, slots=True)
+class Firing:
+    """One event as its handlers see it."""
+
+    payload: Mapping[str, Any]
+    env_file: Path | None = None
+
+
+async def run(handler: Handler, firing: Firing, ctx: Context) -> HandlerRun:
     """Run a handler until it ends or times out; everything it started is gone afterwards."""
+    return await _runner(handler.kind)(handler, firing, ctx)
+
+
+LATE = {
+    "http": ("http_run", "run_http"),
+    "prompt": ("model_run", "run_prompt"),
+    "agent": ("model_run", "run_agent"),
+    "mcp_tool": ("tool_run", "run_tool"),
+}
+"""Modules that are imported when a handler of their type runs: most settings have commands only."""
+
+
+def _runner(kind: str) -> Callable[[Handler, Firing, Context], Awaitable[HandlerRun]]:
+    if kind not in LATE:
+        return _run_command
+    module, name = LATE[kind]
+    found: Callable[[Handler, Firing, Context], Awaitable[HandlerRun]]
+    found = getattr(import_module(f"pegboard_hooks.{module}"), name)
+    return found
+
+
+async def _run_command(handler: Handler, firing: Firing, ctx: Context) -> HandlerRun:
     root = Path(ctx.settings.root)
+    env, writable = variables(handler, ctx), [root, ctx.cwd, *ctx.roots]
+    if firing.env_file:
+        env["CLAUDE_ENV_FILE"] = str(firing.env_file)
+        writable.append(firing.env_file.parent)
     output, errors = bytearray(), bytearray()
     spec = ProcessSpec(
-        argv=handler.argv,
+        argv=handler.argv if handler.in_shell else tuple(filled_in(word, env) for word in handler.argv),
         cwd=ctx.cwd,
-        env={"CLAUDE_PROJECT_DIR": str(root), "PEGBOARD_PROJECT_DIR": str(root)},
-        writable=tuple(dict.fromkeys((root, ctx.cwd, *ctx.roots))),
-        stdin=json.dumps(payload, ensure_ascii=False).encode("utf-8", "replace"),
+        env=env,
+        writable=tuple(dict.fromkeys(writable)),
+        stdin=json.dumps(firing.payload, ensure_ascii=False).encode("utf-8", "replace"),
         timeout=handler.timeout,
         max_output_bytes=MAX_OUTPUT_BYTES,
         keep_output=False,

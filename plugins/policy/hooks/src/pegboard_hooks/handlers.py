@@ -2,51 +2,24 @@
 
 from __future__ import annotations
 
-import shutil
-from collections.abc import Iterator, Mapping
+import os
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from pegboard import Settings, canonical
 from pegboard.settings import Layer
 from pegboard.wording import did_you_mean
+from pegboard_hooks.complaints import complaints
 from pegboard_hooks.conditions import Condition
+from pegboard_hooks.fields import fault_of, is_seconds, on_error_of, shell_argv, shown
 from pegboard_hooks.matchers import Matcher, matcher_of
-
-TOOL_EVENTS = ("PreToolUse", "PermissionRequest", "PostToolUse", "PostToolUseFailure", "PermissionDenied")
-SESSION_EVENTS = (
-    *("SessionStart", "UserPromptSubmit", "Stop", "SessionEnd", "SubagentStart", "SubagentStop"),
-    *("PreCompact", "PostCompact"),
-)
-EVENTS = (*TOOL_EVENTS, *SESSION_EVENTS)
-NOT_FIRED = (
-    *("Setup", "UserPromptExpansion", "PostToolBatch", "Notification", "MessageDisplay", "TaskCreated"),
-    *("TaskCompleted", "StopFailure", "TeammateIdle", "InstructionsLoaded", "ConfigChange", "CwdChanged"),
-    *("DirectoryAdded", "FileChanged", "WorktreeCreate", "WorktreeRemove", "Elicitation"),
-    "ElicitationResult",
-)
-"""Events of the protocol that Pegboard does not fire."""
-
-WITHOUT_MATCHER = ("UserPromptSubmit", "Stop")
-GUARDS = ("PreToolUse", "PermissionRequest", "UserPromptSubmit", "PreCompact")
-"""Events at which `onError` can prevent something."""
-
-TYPES = ("command", "http", "mcp_tool", "prompt", "agent")
-FIELDS = (
-    *("type", "command", "args", "shell", "timeout", "if", "once"),
-    *("async", "asyncRewake", "statusMessage", "onError"),
-)
-ON_ERROR = ("allow", "ask", "deny")
-SHELLS = {"bash": ("bash", "-c"), "sh": ("sh", "-c"), "powershell": ("pwsh", "-NoProfile", "-Command")}
-TIMEOUT = 600.0
-"""The default timeout of a handler, in seconds."""
-
-SHOWN = 80
+from pegboard_hooks.protocol import EVENTS, NOT_FIRED, TIMEOUTS, TOOL_EVENTS, WITHOUT_MATCHER, timeout_of
 
 
 @dataclass(frozen=True, slots=True)
 class Handler:
-    """One command of one settings file. With a `fault` it cannot be run."""
+    """One handler of one settings file. With a `fault` it cannot be run."""
 
     event: str
     matches: Matcher = field(repr=False)
@@ -54,10 +27,16 @@ class Handler:
     key: bytes = field(repr=False)
     """Handlers with the same key are duplicates, whatever files they come from."""
     name: str = ""
+    kind: str = "command"
     argv: tuple[str, ...] = ()
-    timeout: float = TIMEOUT
+    in_shell: bool = True
+    """Whether a shell reads the command; otherwise `${CLAUDE_PROJECT_DIR}` and the like are replaced before it runs."""
+    given: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    """The handler as it is written, for types other than `command`."""
+    project: str = ""
+    """The folder that the handler belongs to, if that is not the root of the project."""
+    timeout: float = TIMEOUTS["command"]
     condition: Condition | None = field(default=None, repr=False)
-    once: bool = False
     is_async: bool = False
     status: str = ""
     on_error: str = ""
@@ -80,6 +59,13 @@ class Group:
     def source(self) -> str:
         """The file."""
         return self.layer.source_of("hooks")
+
+    @property
+    def project(self) -> str:
+        """The folder of a settings file that is below the root of the project; empty for any other."""
+        folder = os.path.dirname(os.path.dirname(self.source))
+        below = self.layer.name in ("project", "local") and folder.startswith(f"{self.settings.root}{os.sep}")
+        return folder if below else ""
 
 
 def read_handlers(settings: Settings) -> tuple[list[Handler], list[str]]:
@@ -115,7 +101,7 @@ def _items(value: Any) -> list[tuple[str, Any]]:
 
 def _unknown_event(event: str) -> str:
     if event in NOT_FIRED:
-        return f"Pegboard has no event {event}; its hooks never run."
+        return f"Pegboard has no event {event}: {NOT_FIRED[event]}. Its hooks never run."
     return f"There is no event {event!r}.{did_you_mean(event, EVENTS)}"
 
 
@@ -130,113 +116,51 @@ def _read_group(event: str, given: Any, layer: Layer, settings: Settings) -> tup
     if not fits:
         fault = 'Expected {"matcher": "…", "hooks": [{"type": "command", "command": "…"}]}.'
         return [_unusable(group, given, fault)], [*problems, fault]
-    handlers = [_read_handler(group, one) for one in given["hooks"]]
-    for one, handler in zip(given["hooks"], handlers, strict=True):
-        problems += _complaints(event, one, handler)
+    handlers = []
+    for one in given["hooks"]:
+        handler = _read_handler(group, one)
+        problems += complaints(event, one, handler)
+        # Without a call there is nothing that the rule could match.
+        if handler.fault or event in TOOL_EVENTS or one.get("if") is None:
+            handlers.append(handler)
     return handlers, problems
 
 
 def _read_handler(group: Group, given: Any) -> Handler:
-    fault = _fault(given)
+    fault = fault_of(group.event, given)
     if fault:
         return _unusable(group, given, fault)
-    command, words = given["command"], given.get("args")
-    argv = (command, *words) if words is not None else (*SHELLS[given.get("shell") or _shell()], command)
-    rule, timeout = given.get("if"), given.get("timeout")
+    kind, rule, timeout = given.get("type", "command"), given.get("if"), given.get("timeout")
+    words = given.get("args")
+    argv: tuple[str, ...] = ()
+    if kind == "command":
+        argv = (given["command"], *words) if words is not None else shell_argv(given)
     return Handler(
         group.event,
         group.matches,
         group.source,
         _key(group, given),
-        name=_shown(command),
+        name=shown(given),
+        kind=kind,
         argv=argv,
-        timeout=float(timeout) if _is_seconds(timeout) else TIMEOUT,
+        in_shell=words is None,
+        given=given,
+        project=group.project,
+        timeout=timeout_of(kind, group.event, float(timeout) if is_seconds(timeout) else None),
         condition=Condition(rule, group.layer, group.settings) if isinstance(rule, str) else None,
-        once=given.get("once") is True,
         is_async=given.get("async") is True or given.get("asyncRewake") is True,
         status=str(given.get("statusMessage") or ""),
-        on_error=_on_error(given),
+        on_error=on_error_of(given),
     )
 
 
 def _unusable(group: Group, given: Any, fault: str) -> Handler:
-    name = given.get("command") or given.get("type") if isinstance(given, Mapping) else None
     key = _key(group, given) if isinstance(given, Mapping) else repr(given).encode()
-    shown = _shown(str(name or "without a name"))
-    return Handler(group.event, group.matches, group.source, key, name=shown, on_error=_on_error(given), fault=fault)
-
-
-def _fault(given: Any) -> str:
-    """Why a handler cannot be run at all."""
-    if not isinstance(given, Mapping):
-        return f"A handler must be an object, got {given!r}."
-    kind = given.get("type", "command")
-    if kind != "command":
-        known = f"Handlers of type {kind!r} are not supported. Use command."
-        return known if kind in TYPES else f"There is no handler type {kind!r}. Use command."
-    if not isinstance(given.get("command"), str) or not given["command"].strip():
-        return 'A handler needs a "command".'
-    words = given.get("args")
-    if words is not None and not (isinstance(words, list) and all(isinstance(word, str) for word in words)):
-        return "args must be a list of strings."
-    if given.get("shell") is not None and given["shell"] not in SHELLS:
-        return f"There is no shell {given['shell']!r}. Use one of {', '.join(SHELLS)}."
-    return ""
-
-
-def _complaints(event: str, given: Any, handler: Handler) -> Iterator[str]:
-    """What is wrong with a handler, whether or not it can run."""
-    name = handler.name
-    if handler.fault:
-        yield f"{name}: {handler.fault}" + (" Calls that it guards need approval." if event == "PreToolUse" else "")
-        return
-    for unknown in (word for word in given if word not in FIELDS):
-        yield f"{name}: A handler has no field {unknown!r}.{did_you_mean(str(unknown), FIELDS)}"
-    if given.get("timeout") is not None and not _is_seconds(given["timeout"]):
-        yield f"{name}: timeout must be a number of seconds above 0, got {given['timeout']!r}. {TIMEOUT:g} is used."
-    if given.get("onError") is not None and given["onError"] not in ON_ERROR:
-        yield f"{name}: onError must be one of {', '.join(ON_ERROR)}, got {given['onError']!r}. deny is used."
-    elif given.get("onError") in ("ask", "deny") and event not in GUARDS:
-        yield f"{name}: onError has no effect at {event}: there is nothing left to prevent."
-    if handler.is_async and event in GUARDS:
-        yield f"{name}: an async handler cannot decide anything at {event}: the call does not wait for it."
-    if given.get("asyncRewake"):
-        yield f"{name}: asyncRewake is not supported; it runs as async."
-    if given.get("if") is not None:
-        yield from (f"{name}: {words}" for words in _condition_complaints(event, given["if"], handler))
-
-
-def _condition_complaints(event: str, rule: object, handler: Handler) -> Iterator[str]:
-    if handler.condition is None:
-        yield f"if must be one permission rule as text, got {rule!r}. The hook runs without this condition."
-    elif handler.condition.wrong:
-        yield f"if {rule}: {handler.condition.wrong} The hook runs without this condition."
-    elif event not in TOOL_EVENTS:
-        yield f"if has no effect at {event}: there is no call to compare with. The hook runs without this condition."
-
-
-def _on_error(given: Any) -> str:
-    """The setting's value; an invalid one counts as the strictest, because a guard was wanted."""
-    said = given.get("onError") if isinstance(given, Mapping) else None
-    if said is None:
-        return ""
-    return said if said in ON_ERROR else "deny"
+    name, on_error = shown(given), on_error_of(given)
+    return Handler(group.event, group.matches, group.source, key, name=name, on_error=on_error, fault=fault)
 
 
 def _key(group: Group, given: Mapping[str, Any]) -> bytes:
-    # A path in the rule is relative to a different folder in each layer.
+    # A path in the rule is relative to a different folder in each layer, and so is the project of a nested file.
     anchor = group.layer.name if "if" in given else ""
-    return anchor.encode() + b":" + canonical(dict(given))
-
-
-def _shell() -> str:
-    return "bash" if shutil.which("bash") else "sh"
-
-
-def _is_seconds(value: object) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and value > 0
-
-
-def _shown(command: str) -> str:
-    line = " ".join(command.split())
-    return line if len(line) <= SHOWN else line[: SHOWN - 1] + "…"
+    return f"{anchor}:{group.project}:".encode() + canonical(dict(given))

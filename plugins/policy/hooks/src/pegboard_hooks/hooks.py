@@ -1,11 +1,9 @@
-"""The plugin's hooks: one function per event. With no handlers, each returns at once."""
+"""The plugin's hooks around calls: one function per event. With no handlers, each returns at once."""
 
 from __future__ import annotations
 
 import json
-import uuid
 from collections.abc import Awaitable, Mapping
-from pathlib import Path
 from typing import Any
 
 from pegboard import (
@@ -31,40 +29,12 @@ from pegboard_hooks.diagnosis import faulty_conditions, missing_programs
 from pegboard_hooks.events import HookedCall, fire
 from pegboard_hooks.matchers import tool_names
 from pegboard_hooks.plan import Plan
-from pegboard_session import Prompted
 
 AnyTool = Tool[Any, Any]
 SAFETY = frozenset({"protected-path", "critical-path", "unresolvable", "forced"})
 """Layers whose questions a hook must not approve."""
-
-
-@hookimpl
-def start_session(session_id: str, source: str, transcript: Path | None, ctx: Context) -> Awaitable[str | None] | None:
-    plan, event = Plan.of(ctx.settings), "SubagentStart" if ctx.agent.depth else "SessionStart"
-    plan.conversation(session_id).transcript = transcript
-    return _start(event, source, ctx) if plan.has(event) else None
-
-
-async def _start(event: str, source: str, ctx: Context) -> str | None:
-    about = {} if ctx.agent.depth else {"source": source}
-    answered = await fire(event, (ctx.agent.kind if ctx.agent.depth else source,), about, ctx)
-    ended = next((reply.stop for _, reply in answered if reply.stop), "")
-    Plan.of(ctx.settings).conversation(ctx.session_id).halted = ended
-    return "\n".join(reply.context for _, reply in answered if reply.context) or None
-
-
-@hookimpl
-def submit_prompt(prompt: str, ctx: Context) -> Awaitable[Prompted | None] | Prompted | None:
-    plan = Plan.of(ctx.settings)
-    talk = plan.conversation(ctx.session_id)
-    talk.prompt_id, talk.sent_back = str(uuid.uuid4()), False
-    if talk.halted:
-        return Prompted(block=talk.halted)
-    return _prompt(prompt, ctx) if plan.has("UserPromptSubmit") and not ctx.agent.depth else None
-
-
-async def _prompt(prompt: str, ctx: Context) -> Prompted | None:
-    return verdicts.prompted(await fire("UserPromptSubmit", (), {"prompt": prompt}, ctx))
+PERMISSION = "permission_prompt"
+"""The kind of a notification that a person is about to be asked."""
 
 
 @hookimpl
@@ -85,10 +55,21 @@ async def _before(names: tuple[str, ...], tool: AnyTool, call: Call, args: Input
 def ask_user(question: Question, call: Call, ctx: Context) -> Awaitable[Answer | None] | None:
     names = names_of(question.tool) if question.tool else tool_names(call.name)
     plan = Plan.of(ctx.settings)
-    return _request(names, question, ctx) if plan.matching("PermissionRequest", names) else None
+    wanted = plan.matching("PermissionRequest", names) or plan.has("Notification")
+    return _request(names, question, ctx) if wanted else None
 
 
 async def _request(names: tuple[str, ...], question: Question, ctx: Context) -> Answer | None:
+    answer = await _answered(names, question, ctx)
+    if answer is None:
+        message = f"Pegboard needs your permission to use {names[0]}."
+        about = {"message": message, "title": "Permission needed", "notification_type": PERMISSION}
+        await fire("Notification", (PERMISSION,), about, ctx)
+    return answer
+
+
+async def _answered(names: tuple[str, ...], question: Question, ctx: Context) -> Answer | None:
+    """What PermissionRequest handlers say on behalf of the person."""
     about = {
         "tool_name": names[0],
         "tool_input": dict(question.input),
@@ -153,36 +134,6 @@ async def _failed(
     event: str, names: tuple[str, ...], about: Mapping[str, Any], ctx: Context, subject: HookedCall | None
 ) -> After | None:
     return verdicts.after(await fire(event, names, about, ctx, subject))
-
-
-@hookimpl
-def before_stop(text: str, ctx: Context) -> Awaitable[str | None] | None:
-    event = "SubagentStop" if ctx.agent.depth else "Stop"
-    return _stop(event, text, ctx) if Plan.of(ctx.settings).has(event) else None
-
-
-async def _stop(event: str, text: str, ctx: Context) -> str | None:
-    talk = Plan.of(ctx.settings).conversation(ctx.session_id)
-    about = {"stop_hook_active": talk.sent_back, "last_assistant_message": text}
-    reason = verdicts.back_to_work(await fire(event, (ctx.agent.kind,), about, ctx))
-    talk.sent_back = talk.sent_back or reason is not None
-    return reason
-
-
-@hookimpl
-def end_session(session_id: str, ctx: Context) -> Awaitable[None] | None:
-    plan = Plan.of(ctx.settings)
-    if not ctx.agent.depth and plan.has("SessionEnd"):
-        return _end(session_id, ctx)
-    plan.forget(session_id)
-    return None
-
-
-async def _end(session_id: str, ctx: Context) -> None:
-    try:
-        await fire("SessionEnd", ("other",), {"reason": "other"}, ctx)
-    finally:
-        Plan.of(ctx.settings).forget(session_id)
 
 
 @hookimpl

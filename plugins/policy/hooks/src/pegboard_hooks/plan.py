@@ -1,28 +1,12 @@
-"""The handlers of one set of settings by event, and the state of each session."""
+"""The handlers of one set of settings, by event."""
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from pathlib import Path
 
 from pegboard import Settings
-from pegboard_hooks.handlers import EVENTS, Handler, read_handlers
-
-
-@dataclass(slots=True)
-class SessionState:
-    """The state of a session that the protocol needs."""
-
-    transcript: Path | None = None
-    prompt_id: str = field(default_factory=lambda: str(uuid.uuid4()))
-    sent_back: bool = False
-    """Whether a Stop hook has already sent the model back to work on this prompt."""
-    halted: str = ""
-    """Why nothing may happen in this session: the reason that a hook gave when it started."""
-    done: set[bytes] = field(default_factory=set)
-    """Run-once handlers that have already run."""
+from pegboard_hooks.handlers import Handler, read_handlers
+from pegboard_hooks.protocol import EVENTS
 
 
 class Plan:
@@ -32,7 +16,6 @@ class Plan:
         handlers, self.problems = read_handlers(settings)
         self._by_event = {event: tuple(handler for handler in handlers if handler.event == event) for event in EVENTS}
         self._known: dict[tuple[str, tuple[str, ...]], tuple[Handler, ...]] = {}
-        self._conversations: dict[str, SessionState] = {}
         self._reported: set[bytes] = set()
 
     @classmethod
@@ -59,14 +42,6 @@ class Plan:
                     unique.setdefault(handler.key, handler)
             found = self._known[event, names] = tuple(unique.values())
         return found
-
-    def conversation(self, session_id: str) -> SessionState:
-        """The state of a session."""
-        return self._conversations.setdefault(session_id, SessionState())
-
-    def forget(self, session_id: str) -> None:
-        """Drop the state of a session that has ended."""
-        self._conversations.pop(session_id, None)
 
     def report_once(self, handler: Handler, report: Callable[[], None]) -> None:
         """Report something about a handler only once."""

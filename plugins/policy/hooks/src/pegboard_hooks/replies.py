@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pegboard_hooks.handler_run import HandlerRun
+from pegboard_hooks.protocol import TEXT_IS_CONTEXT
 
 BLOCKED = 2
 MISSING: Any = object()
@@ -54,29 +55,46 @@ class Reply:
 
 def read_reply(event: str, ran: HandlerRun, on_error: str = "") -> Reply:
     """Exit 0 is fine, and its JSON counts; 2 blocks whatever is printed; any other is an error unless JSON decides."""
-    if ran.problem:
-        return Reply(problem=ran.problem)
+    if ran.problem or ran.unable:
+        return Reply(problem=ran.problem, unclear=ran.unable)
     complaint = ran.stderr.decode("utf-8", "replace").strip()
     if ran.code == BLOCKED:
-        return Reply(block=cut(complaint) or "It gave no reason.")
+        return Reply(block=cut(complaint or _reason_in(ran.stdout)) or "It gave no reason.")
     try:
         text = ran.stdout.decode("utf-8").strip()
     except UnicodeDecodeError:
         return Reply(problem="It printed bytes that are not UTF-8 text.")
-    if not text.startswith("{"):
+    said = _parsed(text)
+    if said is None and text.startswith("{") and (event not in TEXT_IS_CONTEXT or on_error in ("ask", "deny")):
+        return Reply(problem="It printed invalid JSON.")
+    if said is None:
         plain = Reply(context=cut(text) if event in TEXT_IS_CONTEXT else "")
         return plain if ran.code == 0 else Reply(problem=_exited(ran, complaint))
-    try:
-        said = json.loads(text)
-    except (ValueError, RecursionError):
-        return Reply(problem="It printed invalid JSON.")
     reply = _from_json(event, said)
     if ran.code == 0 or (reply.decides and (reply.restricts or on_error not in ("ask", "deny"))):
         return reply
     return replace(reply, problem=_exited(ran, complaint), decision="", input=None, output=MISSING, request=None)
 
 
-TEXT_IS_CONTEXT = ("SessionStart", "SubagentStart", "UserPromptSubmit", "PreCompact")
+def _parsed(text: str) -> dict[str, Any] | None:
+    """The object that the text is, or None for plain text; a brace at the beginning is no promise of JSON."""
+    if not text.startswith("{"):
+        return None
+    try:
+        said: dict[str, Any] = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return said
+
+
+def _reason_in(stdout: bytes) -> str:
+    """The reason in the JSON of a handler that blocks with its exit code. Nothing else in it counts."""
+    said = _parsed(stdout.decode("utf-8", "replace").strip()) or {}
+    own = said.get("hookSpecificOutput")
+    request = own.get("decision") if isinstance(own, dict) else None
+    places = ((own, "permissionDecisionReason"), (request, "message"), (said, "reason"), (said, "stopReason"))
+    found = (place.get(name) for place, name in places if isinstance(place, dict))
+    return next((reason for reason in found if isinstance(reason, str) and reason), "")
 
 
 def cut(text: str) -> str:

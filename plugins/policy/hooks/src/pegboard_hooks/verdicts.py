@@ -92,6 +92,13 @@ def after(answered: Sequence[Answered]) -> After | None:
     return made if made != After() else None
 
 
+def batch(answered: Sequence[Answered]) -> After | None:
+    """The combined answer of PostToolBatch handlers: context, or a block, which ends the conversation."""
+    stop = next((reply.block or reply.stop for _, reply in answered if reply.block or reply.stop), "")
+    context = _context(answered)
+    return After(context=context, stop=stop) if context or stop else None
+
+
 def prompted(answered: Sequence[Answered]) -> Prompted | None:
     """The combined answer of UserPromptSubmit handlers: the prompt blocked, or context added."""
     if why := why_blocked(answered):
@@ -111,10 +118,10 @@ def why_blocked(answered: Sequence[Answered]) -> str:
 
 
 def back_to_work(answered: Sequence[Answered]) -> str | None:
-    """Why the model may not stop yet; a handler that ends the session wins."""
+    """Why the model may not stop yet: a block, or context that it has to heed. A handler that ends the session wins."""
     if _stop(answered):
         return None
-    return "\n".join(reply.block for _, reply in answered if reply.block) or None
+    return "\n".join(words for _, reply in answered for words in (reply.block, reply.context) if words) or None
 
 
 def _context(answered: Sequence[Answered]) -> str:

@@ -16,6 +16,8 @@ def allowed(call: CallView) -> Hit | None:
         return None
     if view.allow is not None:
         return view.allow, call.name
+    if (hit := _spelled_out(call)) is not None:
+        return hit
     if facts.parts:
         return _parts(call, facts.parts)
     if call.paths:
@@ -26,6 +28,27 @@ def allowed(call: CallView) -> Hit | None:
         texts = call.texts()
         return _parts(call, texts) if texts else None
     return None
+
+
+OPERATORS = frozenset("&|;<>()`\n")
+
+
+def _spelled_out(call: CallView) -> Hit | None:
+    """The exact rule that is the very command: with its wrapper, its assignment or its `export`.
+
+    Only for a single command. One that is compound or redirected needs rules for each part and for the files.
+    """
+    index = call.view.allow_texts
+    if index is None or call.subject.kind != "command":
+        return None
+    text = (call.given() or {}).get(call.subject.parameter)
+    text = text.strip(" ") if isinstance(text, str) else ""
+    if not text or not OPERATORS.isdisjoint(text):
+        return None
+    found: list[Rule] = []
+    index.find(text, found)
+    exact = [rule for rule in found if rule.is_exact]
+    return (min(exact, key=_order), text) if exact and _reaches_files(call, [(text, True)]) else None
 
 
 def _files(call: CallView) -> Hit | None:

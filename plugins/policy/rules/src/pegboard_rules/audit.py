@@ -11,13 +11,16 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from pegboard import Event, Settings, hookimpl
+from pegboard import Context, Event, Input, Settings, Tool, hookimpl
 from pegboard.settings import state_dir
 
 NAME = "audit.jsonl"
 MAX_BYTES = 10_000_000
 KEPT = 5
 """How many full logs are kept besides the current one, the newest as audit.jsonl.1."""
+
+MOST = 10_000
+"""How many characters of a text in an input are kept."""
 
 ANSWERERS = {
     "rules": "rules",
@@ -53,7 +56,7 @@ class AuditLog:
 
     def write(self, record: Mapping[str, Any]) -> None:
         """Append one record."""
-        line = json.dumps(record, separators=(",", ":")).encode() + b"\n"
+        line = json.dumps(record, separators=(",", ":"), default=str).encode() + b"\n"
         descriptor = self._open()
         try:
             if os.write(descriptor, line) != len(line):
@@ -107,18 +110,57 @@ class Audit:
     def of(cls, settings: Settings, env: Mapping[str, str] | None = None) -> Audit | None:
         """The plugin, or None where the log is switched off."""
         found = AuditLog.of(settings, env)
-        return cls(found) if found else None
+        kind = AuditWithInput if settings.get("auditInput") else cls
+        return kind(found) if found else None
 
     @hookimpl
     def observe(self, event: Event) -> None:
         """Record each decision once: immediately, or when the question that it raised is answered."""
         if event.kind == "answered" or (event.kind == "decided" and event.data["decision"] != "ask"):
             try:
-                self.log.write(as_record(event))
+                self.log.write(self.record(event))
             except OSError as error:
                 if not self._failed:
                     log.warning("the audit log %s cannot be written: %s", self.log.path, error.strerror)
                 self._failed = True
+
+    def record(self, event: Event) -> dict[str, Any]:
+        """The line for a decision."""
+        return as_record(event)
+
+
+class AuditWithInput(Audit):
+    """The same log with the input of each call, as its tool shows it."""
+
+    def __init__(self, to: AuditLog) -> None:
+        super().__init__(to)
+        self._inputs: dict[tuple[str, str], Any] = {}
+
+    @hookimpl
+    def check_permission(self, tool: Tool[Any, Any], args: Input, ctx: Context) -> None:
+        """Keep the input that is decided about. There is no opinion on it here."""
+        self._inputs[ctx.session_id, ctx.call_id] = tool.observable_input(args, ctx)
+
+    @hookimpl
+    def observe(self, event: Event) -> None:
+        """As without inputs; when a call is over, its input is forgotten."""
+        super().observe(event)
+        if event.kind == "call_finished":
+            self._inputs.pop((event.data.get("session", ""), event.data["id"]), None)
+
+    def record(self, event: Event) -> dict[str, Any]:
+        """The line for a decision, with as much of the input as a log should hold."""
+        kept = self._inputs.get((event.data.get("session", ""), event.data["id"]))
+        return {**as_record(event), **({} if kept is None else {"input": shortened(kept)})}
+
+
+def shortened(value: Any) -> Any:
+    """Data with long texts cut."""
+    if isinstance(value, str):
+        return value if len(value) <= MOST else f"{value[:MOST]}… ({len(value)} characters)"
+    if isinstance(value, Mapping):
+        return {str(key): shortened(inner) for key, inner in value.items()}
+    return [shortened(inner) for inner in value] if isinstance(value, list | tuple) else value
 
 
 def as_record(event: Event) -> dict[str, Any]:

@@ -7,11 +7,14 @@ import os
 from pegboard import Settings
 from pegboard.permission import split_rule
 from pegboard.settings import Layer, lines_of
+from pegboard_rules.operators import pipes_of
 from pegboard_rules.patterns import TextPattern
 from pegboard_rules.subjects import CAPABILITIES, OF_A_SERVER, Subject
 
 KINDS = ("deny", "ask", "allow")
 OF_SERVERS = "mcp__"
+NAMESPACED = ("Skill",)
+"""Tools for which a colon is part of a name: `Skill(plugin:name)`."""
 
 
 class Rule:
@@ -35,7 +38,7 @@ class Rule:
         self._line: int | None = -1
         parsed = split_rule(text)
         self.tool, self.specifier = parsed or ("", None)
-        self.param = _parameter(self.specifier or "")
+        self.param = None if self.tool in NAMESPACED else _parameter(self.specifier or "")
         is_host = self.param is not None and self.param[0] == "domain" and self.tool not in CAPABILITIES
         self.host = self.param[1] if self.param and is_host else ""
         """The host pattern of a rule such as `Fetch(domain:example.com)`."""
@@ -101,6 +104,12 @@ class Rule:
         return not (subject.kind == "command" and value == "*") and not (subject.kind == "host" and name == "domain")
 
     @property
+    def pipeline(self) -> tuple[TextPattern, ...]:
+        """The commands of a rule such as `Bash(curl * | sh)`; empty for one without a pipe."""
+        pieces = pipes_of(self.specifier or "") if self.pattern is not None else []
+        return tuple(TextPattern(piece) for piece in pieces) if len(pieces) > 1 and all(pieces) else ()
+
+    @property
     def is_exact(self) -> bool:
         """Whether the rule spells out what it covers, without a wildcard."""
         return self.specifier is None or (self.pattern is not None and self.pattern.exact is not None)
@@ -126,8 +135,11 @@ def _after_server(name: str) -> bool:
 def _parameter(specifier: str) -> tuple[str, str] | None:
     name, colon, value = specifier.partition(":")
     name, value = name.strip(), value.strip()
-    if not colon or not value or value.startswith("//") or not name.replace("-", "_").isidentifier():
+    # A hyphen begins the name of a parameter such as -i; inside, it is the name of a skill or an agent of a plugin.
+    if not colon or not value or value.startswith("//") or not name.lstrip("-").isidentifier():
         return None
+    if len(name) == 1 and value[0] in "\\/":
+        return None  # C:\\tools is a path.
     return name, value
 
 
@@ -156,9 +168,10 @@ def read_rules(settings: Settings) -> list[Rule]:
 
 def anchor_of(layer: Layer, key: str, settings: Settings) -> str:
     """The folder that a path with one leading slash is relative to."""
-    if layer.name == "project":
-        return settings.root
     source = layer.source_of(key)
+    if layer.name == "project":
+        nested = os.path.join(settings.cwd, ".claude", "settings.json")
+        return settings.cwd if source == nested else settings.root
     if layer.name in ("local", "env") or not os.path.isabs(source):
         return settings.cwd
     return os.path.dirname(source)

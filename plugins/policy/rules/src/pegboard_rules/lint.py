@@ -10,8 +10,10 @@ from pegboard.hosting import RESERVED
 from pegboard.permission import both_spellings
 from pegboard.wording import did_you_mean
 from pegboard_rules.grammar import Rule
+from pegboard_rules.operators import operators
 from pegboard_rules.path_index import PathIndex, names_of, start_of
 from pegboard_rules.patterns import host_of, host_test, value_matches
+from pegboard_rules.protected import ASK_BEFORE_CHANGE, FROM_REPOSITORY
 from pegboard_rules.ruleset import RuleSet
 from pegboard_rules.subjects import ANYTHING, CAPABILITIES, Subject
 from pegboard_rules.volumes import Volume
@@ -29,7 +31,14 @@ def problems(rules: RuleSet, tools: Mapping[str, ToolInfo]) -> list[Notice]:
         where = rule.source if rule.line is None else f"{rule.source}:{rule.line}"
         faults = _faults(rule, subject, known, rules)
         found += [Notice(where, f"{rule.kind} rule {rule.text}: {fault}") for fault in faults]
-    return found
+    return [*found, *_misplaced(rules)]
+
+
+def _misplaced(rules: RuleSet) -> Iterator[Notice]:
+    for layer in rules.settings.holders(ASK_BEFORE_CHANGE):
+        if layer.name in FROM_REPOSITORY:
+            words = f"{ASK_BEFORE_CHANGE} is not used: only user and managed settings may set it."
+            yield Notice(layer.source_of(ASK_BEFORE_CHANGE), words)
 
 
 def _faults(rule: Rule, subject: Subject, known: set[str], rules: RuleSet) -> Iterator[str]:
@@ -43,6 +52,11 @@ def _faults(rule: Rule, subject: Subject, known: set[str], rules: RuleSet) -> It
     from_settings = is_path and inside.startswith("/") and not inside.startswith("//")
     if from_settings and rule.layer in ("user", "managed"):
         yield f"A leading / means {rule.anchor} here. Write /{inside} to start at the root of the file system."
+    if subject.kind == "command" and rule.pattern is not None and not rule.is_exact and not rule.pipeline:
+        if sign := next((sign for _, sign in operators(inside)), ""):
+            yield f"It never matches: a rule covers one command, and {sign!r} joins two. Write a rule for each of them."
+    elif subject.kind == "command" and rule.pipeline and rule.kind == "allow":
+        yield "It never matches: each command of a pipeline needs an allow rule of its own."
     wanted, unwanted = rule.examples
     yield from (f"It should match {text!r} but does not." for text in wanted if not covers(rule, text, rules, subject))
     yield from (f"It should not match {text!r} but does." for text in unwanted if covers(rule, text, rules, subject))

@@ -163,9 +163,26 @@ def _guard_texts(call: CallView, found: Restrictions) -> None:
         for rule in hits:
             found.note(rule, text)
         hits.clear()
+    if call.view.guard_pipes:
+        _guard_pipes(call, parts, found)
     is_command = call.subject.kind == "command"
     if is_command and not call.facts.parts and any(not COMPOUND.isdisjoint(part.text) for part in parts):
         found.doubt = index.rules[0]
+
+
+def _guard_pipes(call: CallView, parts: tuple[Part, ...], found: Restrictions) -> None:
+    """Rules on pipelines: each of their commands must be there, in a command that has a pipe.
+
+    Which commands the pipe connects is not asked, nor their order: a rule that restricts may match more than it says.
+    """
+    whole = (call.given() or {}).get(call.subject.parameter)
+    # A backslash can spell a pipe inside another word: bash -c $'a \\x7c b'.
+    if isinstance(whole, str) and "|" not in whole and "\\" not in whole:
+        return
+    texts = list(_readings(parts, taken_apart=bool(call.facts.parts)))
+    for rule, pipeline in call.view.guard_pipes:
+        if all(any(pattern.matches(text) for text in texts) for pattern in pipeline):
+            found.note(rule, whole if isinstance(whole, str) else rule.text)
 
 
 def _readings(parts: tuple[Part, ...], *, taken_apart: bool) -> Iterator[str]:

@@ -47,8 +47,13 @@ def opinions(tool: Tool[Any, Any], args: Input | None, facts: Facts, ctx: Contex
 def by_rule(call: CallView, hit: Hit) -> Decision:
     """The decision that a rule makes, with the file and line where it is written."""
     rule, matched = hit
-    reason = f"{call.name} {WORDS[rule.kind]} the rule {rule.text} in {rule.shown}."
+    which = f", which covers {matched!r}" if len(call.facts.parts) > 1 and _is_part(call, matched) else ""
+    reason = f"{call.name} {WORDS[rule.kind]} the rule {rule.text} in {rule.shown}{which}."
     return TYPES[rule.kind](reason, "rules", rule.text, rule.source, rule.line, matched)
+
+
+def _is_part(call: CallView, matched: str) -> bool:
+    return any(matched in (part.text, *part.also) for part in call.facts.parts)
 
 
 def in_doubt(call: CallView, rule: Rule) -> Decision:

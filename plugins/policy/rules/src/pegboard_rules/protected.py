@@ -70,7 +70,12 @@ FILES = frozenset(
         "usercustomize.py",
     }
 )
-"""Compared without regard to case. Makefile and package.json are here because changing them changes what runs."""
+"""Compared without regard to case. For those that are in BUILD_FILES too, a setting decides."""
+
+ASK_BEFORE_CHANGE = "permissions.askBeforeChange"
+BUILD_FILES = frozenset({"makefile", "gnumakefile", "justfile", ".justfile", "package.json", "conftest.py"})
+BUILD_FOLDERS_IN = frozenset({(".github", "workflows")})
+"""What decides how a project is built and tested. These are protected because of a setting's default."""
 
 ENDINGS = (".code-workspace", ".pth")
 PERSONAL_FOLDERS = frozenset({".ssh", ".gnupg", ".aws", ".kube", ".docker", ".hg", ".vim", ".emacs.d"})
@@ -124,11 +129,12 @@ WHOLE = frozenset({"*", "**", ".*", "?*", "*.*", ".[!.]*"})
 class ProtectedPaths:
     """The protected and critical paths around a working directory, whatever the case and Unicode form of names."""
 
-    __slots__ = ("_critical", "_folders", "_inside")
+    __slots__ = ("_build", "_critical", "_folders", "_inside")
 
     def __init__(self, settings: Settings, roots: tuple[str, ...], home: str) -> None:
         self._folders = frozenset(_own_folders(settings))
         self._inside = tuple(f"{folder}/" for folder in self._folders)
+        self._build = frozenset(tuple(names_of(_fold(f"/{name}"))) for name in asked_before_change(settings))
         self._critical = {"/"}
         for root in (*roots, settings.cwd, settings.root, home):
             for spelled in both_spellings(root):
@@ -138,9 +144,20 @@ class ProtectedPaths:
         """The spelling under which a path must not be written without asking, or None."""
         for spelling in path.spellings:
             text = _fold(spelling)
-            if text in self._folders or text.startswith(self._inside) or _protected_name(names_of(text)):
+            if text in self._folders or text.startswith(self._inside):
+                return spelling
+            names = names_of(text)
+            if _protected_name(names) or self._decides_the_build(names):
                 return spelling
         return None
+
+    def _decides_the_build(self, names: list[str]) -> bool:
+        """Whether a path is, or is below, something that the setting names."""
+        for listed in self._build:
+            size = len(listed)
+            if size and any(tuple(names[at : at + size]) == listed for at in range(len(names) - size + 1)):
+                return True
+        return False
 
     def is_critical(self, path: ResolvedPath) -> str | None:
         """The spelling under which a path must not be deleted without asking, or None."""
@@ -157,7 +174,7 @@ class ProtectedPaths:
 def _protected_name(names: list[str]) -> bool:
     if not names:
         return False
-    if names[-1] in ALL_FILES or names[-1].endswith(ENDINGS):
+    if names[-1] in ALWAYS_FILES or names[-1].endswith(ENDINGS):
         return True
     # One set operation rules out most paths; the loop below would cost every file of a search.
     tells = not TELLING.isdisjoint(names) or any("~" in name for name in names)
@@ -169,7 +186,7 @@ def _in_folder(names: list[str]) -> bool:
     for at, name in enumerate(names):
         if name in ALL_FOLDERS and not (at < last and names[at + 1] == OPEN_INSIDE.get(name)):
             return True
-        if at and (names[at - 1], name) in ALL_FOLDERS_IN:
+        if at and (names[at - 1], name) in ALWAYS_FOLDERS_IN:
             return True
         # Linux mounts NTFS too, as WSL does with every Windows drive; git refuses these names for the same reason.
         if "~" in name and name.rstrip("0123456789") in SHORT:
@@ -179,9 +196,25 @@ def _in_folder(names: list[str]) -> bool:
 
 ALL_FILES, ALL_FOLDERS = FILES | PERSONAL_FILES, FOLDERS | PERSONAL_FOLDERS
 ALL_FOLDERS_IN = FOLDERS_IN | PERSONAL_FOLDERS_IN
+ALWAYS_FILES, ALWAYS_FOLDERS_IN = ALL_FILES - BUILD_FILES, ALL_FOLDERS_IN - BUILD_FOLDERS_IN
 TELLING = ALL_FOLDERS | {name for _, name in ALL_FOLDERS_IN}
 SHORT = frozenset(f"{name.strip('.')[:6]}~" for name in ALL_FOLDERS)
 """What NTFS may call the folders: `GIT~1` opens `.git`."""
+
+
+def asked_before_change(settings: Settings) -> list[str]:
+    """Names of files and folders whose change asks, as the user or the owner of the machine wants it.
+
+    No project may have a say, not even a trusted one: the model can edit its files.
+    """
+    for layer in settings.holders(ASK_BEFORE_CHANGE):
+        if layer.name not in FROM_REPOSITORY:
+            found: list[str] = layer.values[ASK_BEFORE_CHANGE]
+            return found
+    return [*sorted(BUILD_FILES), *("/".join(pair) for pair in BUILD_FOLDERS_IN)]
+
+
+FROM_REPOSITORY = ("local", "project")
 
 
 def _own_folders(settings: Settings) -> tuple[str, ...]:

@@ -21,7 +21,17 @@ class ToolRules:
 
     __slots__ = (
         *("allow", "allow_cwd", "allow_hosts", "allow_root", "allow_texts", "allows_paths", "ask", "deny", "guard_cwd"),
-        *("guard_hosts", "guard_root", "guard_texts", "guards_paths", "may_edit", "may_read", "names", "params"),
+        *(
+            "guard_hosts",
+            "guard_pipes",
+            "guard_root",
+            "guard_texts",
+            "guards_paths",
+            "may_edit",
+            "may_read",
+            "names",
+            "params",
+        ),
         *("subject",),
     )
 
@@ -47,6 +57,8 @@ class ToolRules:
         subject = self.subject
         texts = [rule for rule in own if rule.pattern is not None and not rule.is_capability]
         texts = [rule for rule in texts if subject.takes_texts and not (rule.host and subject.takes_hosts)]
+        guarding = [rule for rule in texts if rule.kind != "allow" and subject.kind == "command"]
+        self.guard_pipes = [(rule, rule.pipeline) for rule in guarding if rule.pipeline]
         self.guard_texts = _texts([rule for rule in texts if rule.kind != "allow"])
         self.allow_texts = _texts([rule for rule in texts if rule.kind == "allow"])
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pegboard import Fine, Settings, hookimpl
 from pegboard_sandbox import bubblewrap, landlock, launch
+from pegboard_sandbox.credentials import faults
 from pegboard_sandbox.policy import Policy
 from pegboard_sandbox.rules import from_rules
 
@@ -29,6 +30,10 @@ def choose(policy: Policy, *, network: bool) -> tuple[str, str]:
 @hookimpl
 def diagnose(settings: Settings) -> list[str]:
     """Say what this machine can do, why it cannot do what the settings ask for, and what is not held."""
+    return [*_about_mechanism(settings), *faults(settings)]
+
+
+def _about_mechanism(settings: Settings) -> list[str]:
     policy = Policy.of(settings)
     if policy is None:
         return [Fine(f"Switched off. {_available()}")]

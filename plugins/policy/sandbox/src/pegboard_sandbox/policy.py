@@ -12,12 +12,14 @@ from functools import cache, lru_cache
 from pegboard import Settings
 from pegboard.settings import MANAGED, cache_dir, state_dir
 from pegboard_processes.environment import is_secret
+from pegboard_sandbox.credentials import credential_files, credential_variables
 from pegboard_sandbox.rules import from_rules
 
 KEPT = (
     *("PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "LC_*", "TZ", "TERM", "COLUMNS", "LINES"),
     *("PAGER", "GIT_*", "NO_COLOR", "CI"),
     *("VIRTUAL_ENV", "PEGBOARD", "PEGBOARD_PROJECT_DIR", "CLAUDE_PROJECT_DIR", "PEGBOARD_PROCESS"),
+    *("CLAUDECODE", "CLAUDE_CODE_SESSION_ID", "CLAUDE_CODE_CHILD_SESSION", "CLAUDE_ENV_FILE"),
 )
 """The variables that every process gets. Whatever else it needs is named in `sandbox.keepEnv` or `env`."""
 
@@ -39,6 +41,7 @@ class Policy:
     """What rules deny to read. A mechanism that cannot hide anything does without these."""
     allow_read: tuple[str, ...] = ()
     keep_env: tuple[str, ...] = ()
+    deny_env: tuple[str, ...] = ()
     excluded: tuple[str, ...] = ()
     allows_bash: bool = True
     may_leave: bool = False
@@ -60,9 +63,10 @@ class Policy:
             allow_write=(*_paths(settings, "filesystem.allowWrite"), *rules.allow_write),
             deny_write=_real((*_paths(settings, "filesystem.denyWrite"), *rules.deny_write)),
             hidden_by_rules=_real(tuple(rules.deny_read)),
-            deny_read=_real(_paths(settings, "filesystem.denyRead")),
+            deny_read=_real((*_paths(settings, "filesystem.denyRead"), *credential_files(settings))),
             allow_read=_real(_paths(settings, "filesystem.allowRead")),
             keep_env=(*settings.get("sandbox.keepEnv"), *settings.get("env", {})),
+            deny_env=credential_variables(settings),
             excluded=tuple(settings.get("sandbox.excludedCommands")),
             allows_bash=settings.get("sandbox.autoAllowBashIfSandboxed"),
             may_leave=settings.get("sandbox.allowUnsandboxedCommands"),
@@ -75,9 +79,11 @@ class Policy:
 
     def environment(self, env: Mapping[str, str]) -> dict[str, str]:
         """The few variables that a process needs; a secret among them only when it is kept by name."""
-        kept, usual = _test(self.keep_env), _test(KEPT)
+        kept, usual, denied = _test(self.keep_env), _test(KEPT), _test(self.deny_env)
         return {
-            name: value for name, value in env.items() if kept(name) or (usual(name) and not _is_secret(name, value))
+            name: value
+            for name, value in env.items()
+            if not denied(name) and (kept(name) or (usual(name) and not _is_secret(name, value)))
         }
 
 

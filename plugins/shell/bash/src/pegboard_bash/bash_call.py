@@ -9,14 +9,16 @@ from typing import TYPE_CHECKING
 
 from pegboard import Change, Context, ProcessSpec, ToolError
 from pegboard_bash import bash
+from pegboard_bash.call_limits import default_timeout_ms, longest_timeout_ms, shown_chars
 from pegboard_bash.codes import ending, interpretation
 from pegboard_bash.confinement import HELD, Confined, confine, may_be_held_back, runs_as_reader, with_limits
 from pegboard_bash.directory import Followed, followed, next_start, roots, start_of
-from pegboard_bash.output import ON_FAILURE, ON_SUCCESS, PREVIEW, Shown, shown
+from pegboard_bash.output import ON_FAILURE, PREVIEW, Shown, shown
 from pegboard_bash.refusals import SLEPT, may_go_on_in_background, sleeps_long
 from pegboard_bash.repository import git_environment
 from pegboard_bash.run import TimeLimits, run, specification, start
 from pegboard_bash.shape import shape_of
+from pegboard_bash.shell_variables import shell_variables
 from pegboard_bash.shown_file import note_view
 from pegboard_processes import ProcessExit, Task
 from pegboard_processes.memory import kills_for_memory
@@ -87,8 +89,7 @@ class BashCall:
 
     def _limits(self) -> TimeLimits:
         settings, args = self.ctx.settings, self.args
-        usual = settings.get("bash.defaultTimeoutMs")
-        longest = max(usual, settings.get("bash.maxTimeoutMs"))
+        usual, longest = default_timeout_ms(settings), longest_timeout_ms(settings)
         if args.timeout and args.timeout > longest:
             self.remarks.append(f"timeout was {args.timeout}; the maximum of {longest} was used.")
         goes_on = (
@@ -99,14 +100,15 @@ class BashCall:
         return TimeLimits(min(args.timeout or usual, longest) / 1000, goes_on)
 
     def _specification(self, trail: Followed | None) -> ProcessSpec:
+        only_reads = self.understood.facts.read_only
+        env = shell_variables(self.ctx, only_reads=only_reads)
         # The user's own start file is not among what a confined command can read.
-        env: dict[str, str] = {"BASH_ENV": ""} if self.confined else {}
-        if self.understood.facts.read_only:  # Whatever the command is: git may be behind any wrapper.
+        env |= {"BASH_ENV": ""} if self.confined else {}
+        if only_reads:  # Whatever the command is: git may be behind any wrapper.
             env |= git_environment() | QUIET_ENVIRONMENT
         if self.snapshot:
             env["BASH_ENV"] = str(self.snapshot.file)
         # In a sandbox a command that only reads need not be trusted to: it can write nowhere, and starts sooner.
-        only_reads = self.understood.facts.read_only
         writable = () if only_reads else tuple(dict.fromkeys((self.start, *roots(self.ctx))))
         if trail:
             env["BASH_ENV"] = str(trail.script)
@@ -137,7 +139,7 @@ class BashCall:
             raise self._failure(ended, cwd, remark, kills)
         if remark:
             self.remarks.append(remark)
-        text = shown(ended.output, ON_SUCCESS, PREVIEW) if ended.output_bytes else Shown("")
+        text = shown(ended.output, shown_chars(self.ctx.settings), PREVIEW) if ended.output_bytes else Shown("")
         kept = self._keep(text, ended.output)
         note_view(self.args.command, self.understood.facts, text, self.ctx)
         return bash.BashOutput(

@@ -9,7 +9,6 @@ from pegboard_skill.plugin import (
     diagnose,
     register_session_services,
     register_tools,
-    submit_prompt,
     system_prompt_parts,
 )
 from pegboard_skill.skill import Skill, SkillInput, SkillOutput
@@ -28,6 +27,5 @@ __all__ = [
     "diagnose",
     "register_session_services",
     "register_tools",
-    "submit_prompt",
     "system_prompt_parts",
 ]

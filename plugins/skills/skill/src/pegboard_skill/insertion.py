@@ -111,7 +111,7 @@ class Insertion:
             reason = f"{what} needs approval, and a skill never asks. {asked[-1].reason}"
             raise self._stopped(f"{reason} {self._remedy(tool, given, asked[-1])}")
         if result.is_error:
-            raise self._stopped(f"{what} was not used. {result.text}")
+            raise self._stopped(f"{what} failed. {result.text}")
         return result
 
     def _remedy(self, tool: str, given: JSON, decision: Decision) -> str:

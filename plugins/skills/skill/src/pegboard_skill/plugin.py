@@ -40,7 +40,7 @@ async def _preloaded(skills: Skills, names: Sequence[str], ctx: Context) -> str:
     for name in names:
         found = skills.find(name)
         try:
-            said.append(await skills.use(found, "", ctx) if found else f"There is no skill {name!r}.")
+            said.append(await skills.preload(found, ctx) if found else f"There is no skill {name!r}.")
         except ToolError as error:
             said.append(error.message)
     return "\n\n".join(said)
@@ -49,14 +49,11 @@ async def _preloaded(skills: Skills, names: Sequence[str], ctx: Context) -> str:
 @hookimpl
 def add_reminders(session: Session, moment: str) -> list[str]:
     skills = _skills(session.ctx)
-    return skills.news(moment) if skills else []
-
-
-@hookimpl
-async def submit_prompt(prompt: str, ctx: Context) -> None:
-    """A turn begins: what skills allowed in the last one no longer counts."""
-    if skills := _skills(ctx):
-        skills.grants.begin_turn(prompt)
+    if skills is None:
+        return []
+    if moment == "prompt":  # A turn begins: what skills allowed in the last one no longer counts.
+        skills.grants.begin_turn(session.conversation.prompt)
+    return skills.news(moment)
 
 
 @hookimpl
@@ -93,10 +90,14 @@ def after_compact(ctx: Context) -> str:
 @hookimpl
 def diagnose(settings: Settings) -> list[str]:
     """What is wrong with the files of skills and commands, with file and line."""
-    from pegboard_skill.discovery import discover  # Only this command looks without a session.
+    # Only this command looks without a session.
+    from pegboard_definitions import plugin_folders
+    from pegboard_skill.discovery import discover
 
-    found = discover(settings, os.environ)
-    return [*found.problems, *(Fine(words) for words in found.quiet)]
+    found, plugins = discover(settings, os.environ), plugin_folders(settings)
+    wrong = [*found.problems, *(words for plugin in plugins for words in plugin.problems)]
+    fine = [f"The plugin {plugin.name} is used from {plugin.root}." for plugin in plugins if not plugin.problems]
+    return [*wrong, *(Fine(words) for words in (*fine, *found.quiet))]
 
 
 def _skills(ctx: Context) -> Skills | None:

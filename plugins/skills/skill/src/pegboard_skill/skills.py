@@ -137,6 +137,13 @@ class Skills:
         self._keep(skill.name, text)
         return text
 
+    async def preload(self, skill: Skill, ctx: Context) -> str:
+        """A skill that an agent knows from the start."""
+        with self.grants.during(skill, ctx.settings):
+            text = await text_of(skill, "", ctx)
+        self._keep(skill.name, text)
+        return text
+
     def _keep(self, name: str, text: str) -> None:
         self._used.pop(name, None)
         self._used[name] = text

@@ -10,6 +10,7 @@ from pegboard_definitions.markdown import (
 )
 from pegboard_definitions.places import markdown_files, project_folders
 from pegboard_definitions.plugin_folders import PluginFolder, plugin_folders
+from pegboard_definitions.plugin_layers import with_plugins
 
 __all__ = [
     "FaultError",
@@ -22,4 +23,5 @@ __all__ = [
     "read_markdown",
     "split_names",
     "unseen",
+    "with_plugins",
 ]

@@ -10,7 +10,7 @@ import json
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
 
@@ -37,11 +37,13 @@ class PluginFolder:
     agents: tuple[str, ...] = ()
     """Folders with agents, or files of one."""
     hooks: Mapping[str, Any] = field(default_factory=dict, hash=False)
-    """Hooks by event, as in a settings file. `${CLAUDE_PLUGIN_ROOT}` in them is replaced."""
+    """Hooks by event, as in a settings file."""
     mcp_servers: Mapping[str, Any] = field(default_factory=dict, hash=False)
-    """MCP servers by name, as in `.mcp.json`. `${CLAUDE_PLUGIN_ROOT}` in them is replaced."""
+    """MCP servers by name, as in `.mcp.json`."""
     source: str = ""
     """The setting or option that names the folder."""
+    layer: str = "user"
+    """The layer of settings that it is in."""
     problems: tuple[str, ...] = ()
 
 
@@ -52,7 +54,7 @@ def plugin_folders(settings: Settings) -> list[PluginFolder]:
         return []
     for given, layer in settings.items(KEY):
         folder = os.path.normpath(os.path.join(settings.root, os.path.expanduser(given)))
-        plugin = _read(folder, layer.source_of(KEY), _stamp(folder))
+        plugin = replace(_read(folder, layer.source_of(KEY), _stamp(folder)), layer=layer.name)
         known = found.get(plugin.name)
         if known is not None and known.root != plugin.root:
             said = f"{folder}: The plugin {plugin.name} is not used: {known.root} has the same name."
@@ -134,7 +136,7 @@ def _contents(folder: str, manifest: Mapping[str, Any], key: str, usual: str, pr
     if not isinstance(inner, dict):
         problems.append(f"{os.path.join(folder, usual)}: {key} must be an object, got {inner!r}.")
         return {}
-    return {name: rooted(value, folder) for name, value in inner.items() if name != "description"}
+    return {name: value for name, value in inner.items() if name != "description"}
 
 
 def rooted(value: Any, folder: str) -> Any:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from pegboard_files.interface import Written as Written
     from pegboard_files.results import ResultsStore as ResultsStore
     from pegboard_files.service import LocalFiles as LocalFiles
+    from pegboard_files.undo import UndoStore as UndoStore
 
 # Imports happen inside functions: importing a plugin must not load the service that only a call needs.
 
@@ -49,6 +50,7 @@ _HOME = {
     ),
     "LocalFiles": "service",
     "ResultsStore": "results",
+    "UndoStore": "undo",
 }
 
 __all__ = [*sorted(_HOME), "register_services"]  # pyright: ignore[reportUnsupportedDunderAll]

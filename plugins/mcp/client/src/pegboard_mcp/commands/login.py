@@ -40,11 +40,11 @@ def run(words: Sequence[str]) -> int:
 
 async def log_in(server: ServerConfig, opens_browser: bool) -> None:
     """Reach the server, let the person agree in the browser, and keep what the login server returns."""
-    from pegboard_mcp.oauth import LOGIN_SECONDS, PORT, CallbackListener, TokenFile, provider
+    import httpx2
+    from mcp import Client
+    from mcp.client.streamable_http import streamable_http_client
 
-    storage = TokenFile(server, os.environ)
-    storage.forget()
-    listener = CallbackListener(server.entry.get("oauth", {}).get("callbackPort", PORT))
+    from pegboard_mcp.oauth import LOGIN_SECONDS, TokenFile, auth_for
 
     async def show(address: str) -> None:
         sys.stdout.write(f"Open this address to log in:\n  {address}\n")
@@ -52,27 +52,16 @@ async def log_in(server: ServerConfig, opens_browser: bool) -> None:
         if opens_browser:
             webbrowser.open(address)
 
-    url = server.text("url")
-    auth = provider(server, url, storage, show, listener.code)
+    storage, url = TokenFile(server, os.environ), server.text("url")
+    storage.forget()
+    auth = auth_for(server, url, os.environ, show)
     try:
-        async with anyio.create_task_group() as tasks:
-            await tasks.start(listener.serve)
-            with anyio.fail_after(LOGIN_SECONDS):
-                await _reach(server, url, auth)
-            tasks.cancel_scope.cancel()
+        http = httpx2.AsyncClient(headers=server.map("headers"), auth=auth, timeout=30)
+        async with http, Client(streamable_http_client(url, http_client=http), cache=None):
+            pass  # To connect is enough: the first request brings the login.
     except Exception as error:
         if any(isinstance(leaf, TimeoutError) for leaf in leaves(error)):
             raise PegboardError(f"Nobody logged in within {LOGIN_SECONDS:g} s.") from None
         raise PegboardError(f"The login at {server.name} failed: {words_for(error, server)}") from None
     if not storage.exists():
         raise PegboardError(f"{server.name} did not ask for a login.")
-
-
-async def _reach(server: ServerConfig, url: str, auth: object) -> None:
-    import httpx2
-    from mcp import Client
-    from mcp.client.streamable_http import streamable_http_client
-
-    http = httpx2.AsyncClient(headers=server.map("headers"), auth=auth, timeout=30)  # type: ignore[arg-type]
-    async with http, Client(streamable_http_client(url, http_client=http), cache=None):
-        return  # To connect is enough: the first request brings the login.

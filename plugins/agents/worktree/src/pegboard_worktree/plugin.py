@@ -1,0 +1,33 @@
+"""The hooks: the tools, and where a session came from."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pegboard import Tool, hookimpl
+from pegboard_worktree.stay import SERVICE, Stay
+from pegboard_worktree.worktree_tools import EnterWorktree, ExitWorktree
+
+if TYPE_CHECKING:
+    from pegboard_session import Session
+
+LINE = "worktree"
+"""The type of our lines in the transcript."""
+
+
+@hookimpl
+def register_tools() -> list[Tool[Any, Any]]:
+    return [EnterWorktree(), ExitWorktree()]
+
+
+@hookimpl
+def register_session_services(session: Session) -> dict[str, object]:
+    """Where the session is, also after a resume. Sub-agents have worktrees of their own."""
+    if session.parent:
+        return {}
+    stay = Stay(lambda row: session.write(LINE, **row))
+    kept = [line for line in session.restored.lines if line["type"] == LINE]
+    if kept and kept[-1].get("path") and Path(kept[-1]["path"]).is_dir():
+        stay.load(kept[-1])
+    return {SERVICE: stay}

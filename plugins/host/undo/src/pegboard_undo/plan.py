@@ -1,0 +1,140 @@
+"""What would be restored, and what stands against it."""
+
+from __future__ import annotations
+
+import difflib
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from pegboard import PegboardError
+from pegboard.wording import counted
+from pegboard_undo.checkpoint import file_digest
+from pegboard_undo.journal import CHANGED, UNCOVERED, UNDONE
+
+MOST_LINES = 60
+"""How many lines of a file's diff are shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One file, from how the session left it to how it was."""
+
+    path: Path
+    turn: int
+    before: str
+    after: str
+    stored: Path | None
+    mode: int
+    is_broken: bool = False
+    """Whether somebody else changed the file between two changes of the session."""
+
+    @property
+    def action(self) -> str:
+        """What undoing does, in a word."""
+        if not self.before:
+            return "remove"
+        return "restore" if self.after else "create again"
+
+    def objection(self) -> str:
+        """Why the file cannot be restored, as part of a sentence; empty where it can."""
+        if self.before and not (self.stored and self.stored.is_file()):
+            return "its earlier content was not kept"
+        if self.is_broken:
+            return "something else changed it between two turns"
+        if file_digest(self.path) != self.after:
+            return "it was changed since"
+        return ""
+
+    def earlier_bytes(self) -> bytes:
+        """The content to restore."""
+        return self.stored.read_bytes() if self.stored else b""
+
+    def diff(self) -> str:
+        """What restoring changes."""
+        try:
+            now = self.path.read_bytes() if self.after else b""
+        except OSError:
+            now = b""
+        old = self.earlier_bytes()
+        if b"\0" in now + old:
+            return "(binary)"
+        texts = [data.decode("utf-8", "replace").splitlines() for data in (now, old)]
+        lines = list(difflib.unified_diff(*texts, "now", "restored", lineterm="", n=2))
+        more = [f"({counted(len(lines) - MOST_LINES, 'more line')})"] if len(lines) > MOST_LINES else []
+        return "\n".join([*lines[:MOST_LINES], *more])
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Everything back to how it was before a turn."""
+
+    to: int
+    steps: tuple[Step, ...] = ()
+    uncovered: tuple[dict[str, Any], ...] = ()
+    refused: dict[Path, str] = field(default_factory=dict)
+
+    def as_data(self) -> dict[str, Any]:
+        """For programs."""
+        files = [{"path": str(s.path), "action": s.action, "turn": s.turn, "diff": s.diff()} for s in self.steps]
+        refused = [{"path": str(path), "reason": reason} for path, reason in self.refused.items()]
+        return {"to": self.to, "files": files, "refused": refused, "uncovered": list(self.uncovered)}
+
+
+def make_plan(lines: Iterable[dict[str, Any]], to: int | None = None) -> Plan:
+    """The plan for all turns from `to` on, by default for the last one that changed files."""
+    changes: list[dict[str, Any]] = []
+    gaps: list[dict[str, Any]] = []
+    for line in lines:
+        if line["type"] == CHANGED:
+            changes.append(line)
+        elif line["type"] == UNCOVERED:
+            gaps.append({"turn": line["turn"], "reason": line["reason"]})
+        elif line["type"] == UNDONE:
+            changes = [change for change in changes if change["turn"] < line["to"]]
+            gaps = [gap for gap in gaps if gap["turn"] < line["to"]]
+    last = max((change["turn"] for change in changes), default=0)
+    if to is not None and to < 1:
+        raise PegboardError(f"--to must be the number of a turn, 1 or more, got {to}.")
+    start = last if to is None else to
+    wanted = [change for change in changes if change["turn"] >= start]
+    steps = tuple(step for group in _by_path(wanted) if (step := _step(group)).before != step.after)
+    refused = {step.path: reason for step in steps if (reason := step.objection())}
+    return Plan(start, steps, tuple(gap for gap in gaps if gap["turn"] >= start), refused)
+
+
+def _by_path(changes: Sequence[dict[str, Any]]) -> list[list[dict[str, Any]]]:
+    groups: dict[str, list[dict[str, Any]]] = {}
+    for change in changes:
+        groups.setdefault(os.fspath(change["path"]), []).append(change)
+    return list(groups.values())
+
+
+def _step(group: Sequence[dict[str, Any]]) -> Step:
+    first, last = group[0], group[-1]
+    broken = any(one["after"] != other["before"] for one, other in pairwise(group))
+    stored = Path(first["stored"]) if first.get("stored") else None
+    return Step(Path(first["path"]), first["turn"], first["before"], last["after"], stored, first["mode"], broken)
+
+
+def as_text(plan: Plan, *, diffs: bool = True) -> str:
+    """The plan for a person."""
+    lines: list[str] = []
+    for step in plan.steps:
+        refusal = f"  ({plan.refused[step.path]})" if step.path in plan.refused else ""
+        lines.append(f"{step.action} {step.path}{refusal}")
+        if diffs and not refusal:
+            lines += [f"  {line}" for line in step.diff().splitlines()]
+    lines += [f"not covered, turn {gap['turn']}: a command, because {gap['reason']}" for gap in plan.uncovered]
+    return "\n".join(lines)
+
+
+def refusal_of(plan: Plan) -> str:
+    """Why nothing is restored; empty where nothing stands against it."""
+    if not plan.refused:
+        return ""
+    listed = "; ".join(f"{path}: {reason}" for path, reason in plan.refused.items())
+    return f"Nothing was restored. {listed}. Save what you need of these files and restore them yourself."

@@ -1,0 +1,110 @@
+"""The hooks: which call is running for which session, and whether it needs a checkpoint."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any
+
+import anyio
+from anyio import to_thread
+
+from pegboard import Context, Facts, Tool, hookimpl
+from pegboard_undo.journal import SERVICE, Journal
+
+if TYPE_CHECKING:
+    from pegboard_session import Session
+    from pegboard_undo.checkpoint import Checkpoint
+
+Execute = Callable[[Any, Context], Awaitable[Any]]
+
+
+class RunningCall:
+    """A call that runs now."""
+
+    def __init__(self, journal: Journal, facts: Facts | None, ctx: Context) -> None:
+        self.journal, self.facts, self.cwd = journal, facts, ctx.cwd
+        self.checkpoint: Checkpoint | None = None
+        self._is_begun = False
+
+    async def before_process(self) -> None:
+        """A process is about to start: take a checkpoint before the first one, unless the call only reads."""
+        if self._is_begun or self.facts is None or self.facts.read_only:
+            return
+        self._is_begun = True
+        named = (*self.facts.writes, *self.facts.deletes)
+        self.checkpoint = await to_thread.run_sync(self.journal.take_checkpoint, self.cwd, named)
+
+    async def after(self) -> None:
+        """The call is over: note what its processes have changed, also when it was cancelled."""
+        if self.checkpoint:
+            with anyio.CancelScope(shield=True):
+                await to_thread.run_sync(self.journal.note_changes, self.checkpoint)
+
+
+_running: ContextVar[RunningCall | None] = ContextVar("running_call", default=None)
+
+
+def _journal(ctx: Context) -> Journal | None:
+    found = ctx.services.others.get(SERVICE)
+    return found if isinstance(found, Journal) else None
+
+
+@hookimpl
+def register_session_services(session: Session) -> Mapping[str, object]:
+    """One journal for a session and all its sub-agents."""
+    above = session
+    while above.parent:
+        above = above.parent
+    if above is not session:
+        found = _journal(above.ctx)
+        return {SERVICE: found} if found else {}
+    return {SERVICE: Journal(session, lambda journal: (call := _running.get()) is not None and call.journal is journal)}
+
+
+@hookimpl
+def add_reminders(session: Session, moment: str) -> None:
+    """A prompt begins a new turn."""
+    journal = _journal(session.ctx)
+    if journal and moment == "prompt" and session.parent is None:
+        journal.next_turn()
+
+
+@hookimpl
+def check_permission(facts: Facts, ctx: Context) -> None:
+    """Remember what the call would do, until it runs. There is no opinion on it here."""
+    if journal := _journal(ctx):
+        journal.facts[ctx.call_id] = facts
+
+
+@hookimpl
+def wrap_execute(tool: Tool[Any, Any], execute: Execute) -> Execute:
+    """Know which call is running."""
+
+    async def noted(args: Any, ctx: Context) -> Any:
+        journal = _journal(ctx)
+        if journal is None:
+            return await execute(args, ctx)
+        call = RunningCall(journal, journal.facts.pop(ctx.call_id, None), ctx)
+        token = _running.set(call)
+        try:
+            return await execute(args, ctx)
+        finally:
+            _running.reset(token)
+            await call.after()
+
+    return noted
+
+
+@hookimpl
+async def wrap_process() -> None:
+    """Take a checkpoint in time."""
+    if call := _running.get():
+        await call.before_process()
+
+
+@hookimpl
+def end_session(ctx: Context) -> None:
+    """Listen no more."""
+    if (journal := _journal(ctx)) and ctx.session_id == journal.session_id:
+        journal.close()
