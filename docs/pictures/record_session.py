@@ -19,7 +19,7 @@ from pathlib import Path
 import pyte
 from record import CELL, HERE, LINE, MARGIN, _runs
 
-COLUMNS, ROWS = 90, 30
+COLUMNS, ROWS = 90, 40
 MINUTES = 5
 FASTER = 20
 SAMPLE = 1.0
@@ -95,20 +95,25 @@ MODEL = [
 def person(terminal):
     """What the person does, and how long they read."""
     terminal.read(4)
-    terminal.type("What does this project do?", 24)
+    terminal.type("What does this project do?", 2)
+    terminal.wait(lambda: not terminal.shows("Esc stops"), 14)
     terminal.type("/context", 10)
-    terminal.type("Add a function that triples a number", 14)
+    terminal.type("Add a function that triples a number", 2)
+    terminal.wait(lambda: terminal.shows("Run it? ["), 12)
     terminal.type("e", 3)
-    terminal.type("and write a test for it", 24)
-    terminal.type("s", 14)
-    terminal.type("/diff", 18)
-    terminal.press("\x1b[Z", 4)
+    terminal.type("and write a test for it", 4)
+    terminal.wait(lambda: terminal.shows("Run it? ["), 8)
+    terminal.type("s", 2)
+    terminal.wait(lambda: not terminal.shows("Esc stops"), 10)
+    terminal.type("/diff", 16)
     terminal.press("\x1b[Z", 4)
     terminal.press("\x1b[Z\x1b[Z", 6)
-    terminal.type("Watch the tests", 12)
-    terminal.type("y", 14)
+    terminal.type("Watch the tests", 2)
+    terminal.wait(lambda: terminal.shows("Run it? ["), 6)
+    terminal.type("y", 8)
     terminal.type("no, that is enough", 6)
-    terminal.press("\x1b", 14)
+    terminal.press("\x1b", 4)
+    terminal.wait(lambda: not terminal.shows("Esc stops"), 8)
     terminal.type("#run the tests after each change", 8)
     terminal.type("/cost", 14)
     terminal.type("/hlep", 8)
@@ -143,6 +148,16 @@ class Terminal:
         for key in line:
             self.press(key, 0.08)
         self.press("\r", seconds)
+
+    def shows(self, text):
+        """Whether this is on the screen."""
+        return any(text in line for line in self.screen.display)
+
+    def wait(self, condition, seconds):
+        """Wait until this holds, and then read for so long."""
+        while not condition():
+            self.read(0.5)
+        self.read(seconds)
 
     def read(self, seconds):
         """Take what comes within this time."""

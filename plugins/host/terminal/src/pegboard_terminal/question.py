@@ -99,7 +99,7 @@ class Asking:
 
     def _is_edit(self, question: Question) -> bool:
         session, tool = self.session, question.tool
-        if session is None or tool is None or tool.capability != "edit" or question.agent:
+        if session is None or tool is None or tool.rule_subject != "path" or tool.read_only or question.agent:
             return False
         modes = session.board.hooks.modes
         known = EDITS in modes and modes.effective(EDITS, session.board.settings).name == EDITS
