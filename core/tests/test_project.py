@@ -122,7 +122,7 @@ PUBLIC = {
         installed_keys lines_of load parse private_folder project_root read_values
         state_dir working_directory
         """,
-    "pegboard.wording": "counted did_you_mean listed nearest shown",
+    "pegboard.wording": "counted did_you_mean listed nearest on_one_line shown",
 }
 """The contract: what plugins, ours and those of others, may import from the core."""
 
