@@ -98,7 +98,7 @@ def command_line() -> str:
         "Exit codes: 0 ok · 1 tool error, or findings of `doctor` and `check` ",
         "· 2 usage, unknown tool, invalid input, broken settings · 3 denied, also an ask that nobody answers ",
         "· 4 ask (`why` only) · 5 provider failed · 128 and the number of the signal that stopped it: ",
-        "129 hang-up, 130 interrupted, 143 terminated.\n",
+        "129 hang-up, 130 interrupted, 141 nobody reads the output of `run` any more, 143 terminated.\n",
     ]
     names = [*COMMANDS, *sorted({command["name"] for command in foreign_commands()})]
     parts += [f"\n## pegboard {name}\n\n```text\n{run(name, '--help').strip()}\n```\n" for name in names]
@@ -108,9 +108,9 @@ def command_line() -> str:
 def tools() -> str:
     """Every built-in tool as the model sees it."""
     parts = ["# Tools\n"]
+    definitions = {definition["name"]: definition for definition in json.loads(run("tools", "--request"))}
     for row in json.loads(run("tools", "--json")):
-        shown = json.loads(run("tools", "show", row["name"], "--json"))
-        definition = shown["definition"]
+        definition = definitions[row["name"]]
         schema = json.dumps(definition["input_schema"], indent=2, ensure_ascii=False)
         parts.append(f"\n## {row['name']}\n\n`{row['distribution']}`, entry point `{row['entry']}`, ")
         parts.append(
