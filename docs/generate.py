@@ -108,9 +108,9 @@ def command_line() -> str:
 def tools() -> str:
     """Every built-in tool as the model sees it."""
     parts = ["# Tools\n"]
+    definitions = {definition["name"]: definition for definition in json.loads(run("tools", "--request"))}
     for row in json.loads(run("tools", "--json")):
-        shown = json.loads(run("tools", "show", row["name"], "--json"))
-        definition = shown["definition"]
+        definition = definitions[row["name"]]
         schema = json.dumps(definition["input_schema"], indent=2, ensure_ascii=False)
         parts.append(f"\n## {row['name']}\n\n`{row['distribution']}`, entry point `{row['entry']}`, ")
         parts.append(

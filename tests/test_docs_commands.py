@@ -32,6 +32,7 @@ NOT_TYPED = {
     r"pip install [a-z -]+": "it asks an index; the names are compared with the projects here instead",
     r"pegboard run (--permission-mode auto )?\"[^\"]+\"( +# needs ANTHROPIC_API_KEY.*)?": "it asks a real model",
     r"pegboard run --provider openai --model \S+ \"[^\"]+\"": "it asks a real model",
+    r"pegboard run( --continue)?": "it is a conversation on a terminal; the tests of pegboard-terminal hold them",
     r"\.uv/bin/uv sync -q --extra authors && \. \.venv/bin/activate": "the tests run in such an environment already",
     r"pip install -e \./acme-word-count": "it builds; the tutorial does that, and here the tool is put in place before",
     r"export (ANTHROPIC|OPENAI)_API_KEY=….*": "nobody's key",
