@@ -32,6 +32,7 @@ NOT_TYPED = {
     r"pip install [a-z -]+": "it asks an index; the names are compared with the projects here instead",
     r"pegboard run (--permission-mode auto )?\"[^\"]+\"( +# needs ANTHROPIC_API_KEY.*)?": "it asks a real model",
     r"pegboard run --provider openai --model \S+ \"[^\"]+\"": "it asks a real model",
+    r"pegboard run( --continue)?": "it is a conversation on a terminal; the tests of pegboard-terminal hold them",
     r"\.uv/bin/uv sync -q --extra authors && \. \.venv/bin/activate": "the tests run in such an environment already",
     r"pip install -e \./acme-word-count": "it builds; the tutorial does that, and here the tool is put in place before",
     r"export (ANTHROPIC|OPENAI)_API_KEY=….*": "nobody's key",
@@ -82,6 +83,8 @@ def a_patch(page: Path, project: Path) -> None:
 PREPARED: dict[str, Callable[[Path, Path], None]] = {
     "docs/how-to/build-a-restricted-bundle.md": an_environment_of_its_own,
     "docs/how-to/play-a-script.md": script_of_the_page,
+    "docs/how-to/undo-changes.md": script_of_the_page,
+    "docs/how-to/use-in-pipes-and-scripts.md": script_of_the_page,
     "docs/how-to/test-a-tool.md": a_test_that_calls_a_tool,
     "docs/how-to/write-a-permission-rule.md": settings_of_the_page,
     "README.md": an_installed_tool,

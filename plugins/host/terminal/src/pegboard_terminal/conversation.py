@@ -34,7 +34,7 @@ class Conversation:
         """Answer until the person leaves."""
         view = self.view
         keyboard = Keyboard(view.screen, self)
-        view.on_question = keyboard.guard
+        view.quiet = keyboard.quiet
         ending: int | SlashSwitch = 0
         with view.opened(self.session):
             try:

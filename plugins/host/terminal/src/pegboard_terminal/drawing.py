@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import ClassVar
 
 from markdown_it import MarkdownIt
@@ -62,21 +62,18 @@ class _Markdown(Markdown):
 class Pen:
     """Draws for a terminal of some width; `NO_COLOR` and `TERM` are heeded."""
 
-    def __init__(self, width: int = 80) -> None:
+    def __init__(self, columns: Callable[[], int] = lambda: 80) -> None:
+        self._columns = columns
         self._console = Console(
-            file=io.StringIO(), force_terminal=True, width=width, highlight=False, legacy_windows=False
+            file=io.StringIO(), force_terminal=True, width=80, highlight=False, legacy_windows=False
         )
         if os.environ.get("NO_COLOR"):
             self._console.no_color = True
 
-    def resize(self, width: int) -> None:
-        """The terminal has another width."""
-        self._console.width = max(width, 10)
-
     @property
     def width(self) -> int:
         """How many columns there are."""
-        return self._console.width
+        return max(self._columns(), 10)
 
     def markdown(self, text: str) -> list[str]:
         """Markdown of a model, as lines."""
@@ -118,6 +115,7 @@ class Pen:
         return lines, max(len(rows) - most, 0) + rest
 
     def _rows(self, drawn: RenderableType, indent: int = 0) -> Iterator[list[Segment]]:
+        self._console.width = self.width
         options = self._console.options.update(width=max(self.width - indent, 10), height=None)
         yield from self._console.render_lines(drawn, options, pad=False)
 
@@ -162,4 +160,5 @@ def _head(text: str, most: int) -> tuple[str, int]:
         if end < 0:
             break
     end = min(MOST_CHARACTERS, end if end >= 0 else len(text))
-    return text[:end], len(text[end:].strip("\n").split("\n")) if text[end:].strip() else 0
+    rest = text[end:].strip("\n")
+    return text[:end], rest.count("\n") + 1 if rest.strip() else 0

@@ -5,6 +5,8 @@ from __future__ import annotations
 import time
 from typing import Protocol
 
+import anyio
+from prompt_toolkit.completion import CompleteEvent, get_common_complete_suffix
 from prompt_toolkit.enums import EditingMode
 from prompt_toolkit.filters import Condition, has_completions, is_searching
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
@@ -15,7 +17,7 @@ from pegboard_terminal.screen import Screen
 AGAIN = 2.0
 """Seconds within which a second Ctrl-C leaves."""
 PAUSE = 0.5
-"""Seconds without a key after which one counts as an answer to a question that came while the person was typing."""
+"""Seconds without a key after which a question that came while the person was typing takes an answer."""
 
 
 class Person(Protocol):
@@ -56,7 +58,7 @@ class Keyboard:
 
     def __init__(self, screen: Screen, person: Person) -> None:
         self._screen, self._person = screen, person
-        self._key = self._key_before = self._stopped = 0.0
+        self._key = self._stopped = 0.0
         self._guarded = False
         screen.keys = KeyBindings()
         self._bind(screen.keys)
@@ -69,11 +71,16 @@ class Keyboard:
         self._screen.app.key_processor.before_key_press -= self._note_key
 
     def _note_key(self, _: object) -> None:
-        self._key_before, self._key = self._key, time.monotonic()
+        self._key = time.monotonic()
 
-    def guard(self) -> None:
-        """A question appears. Someone who is typing does not mean it: keys count again after a pause."""
-        self._guarded = time.monotonic() - self._key < PAUSE
+    async def quiet(self) -> None:
+        """Wait until nobody types. Who is typing when a question appears does not mean it: these keys are dropped."""
+        self._guarded = True
+        try:
+            while time.monotonic() - self._key < PAUSE:  # noqa: ASYNC110 - keys are many, questions few
+                await anyio.sleep(PAUSE / 10)
+        finally:
+            self._guarded = False
 
     def _is_guarded(self) -> bool:
         return self._guarded and self._person.is_asked
@@ -91,14 +98,10 @@ class Keyboard:
         keys.add("s-tab", filter=typing & ~has_completions)(lambda event: self._person.next_mode())
         keys.add("c-o", filter=usual)(lambda event: self._person.unfold())
         keys.add("tab", filter=typing)(self._tab)
-        keys.add(Keys.Any, filter=Condition(self._is_guarded), eager=True)(self._swallow)
-        keys.add("enter", filter=Condition(self._is_guarded), eager=True)(self._swallow)
-
-    def _swallow(self, event: KeyPressEvent) -> None:
-        """A key that was typed ahead of a question is no answer to it."""
-        if self._key - self._key_before > PAUSE:
-            self._guarded = False
-            event.app.key_processor.feed(event.key_sequence[0], first=True)
+        guarded = Condition(self._is_guarded)
+        keys.add(Keys.Any, filter=guarded, eager=True)(lambda event: None)
+        keys.add("enter", filter=guarded, eager=True)(lambda event: None)
+        keys.add("c-c", filter=guarded, eager=True)(self._ctrl_c)
 
     def _enter(self, event: KeyPressEvent) -> None:
         buffer = event.current_buffer
@@ -117,8 +120,15 @@ class Keyboard:
         buffer = event.current_buffer
         if buffer.complete_state:
             buffer.complete_next()
-        else:
-            buffer.start_completion(insert_common_part=True)
+            return
+        # Not in the background: a completion that is on its way because of the last key would make this one do nothing.
+        found = list(self._screen.completer.get_completions(buffer.document, CompleteEvent(completion_requested=True)))
+        if len(found) == 1:
+            buffer.apply_completion(found[0])
+        elif common := get_common_complete_suffix(buffer.document, found):
+            buffer.insert_text(common)
+        elif found:
+            buffer.start_completion()
 
     def _ctrl_c(self, event: KeyPressEvent) -> None:
         is_second = time.monotonic() - self._stopped < AGAIN

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
 import anyio
@@ -25,8 +25,8 @@ MESSAGE = "Message to the model: "
 class Asking:
     """One question at a time, in the place of the input line. What the person was typing waits meanwhile."""
 
-    def __init__(self, screen: Screen, on_shown: Callable[[], None]) -> None:
-        self._screen, self._on_shown = screen, on_shown
+    def __init__(self, screen: Screen, quiet: Callable[[], Awaitable[None]]) -> None:
+        self._screen, self._quiet = screen, quiet
         self.session: Session | None = None
         self.is_open = False
         self.choices: list[str] = []
@@ -47,9 +47,8 @@ class Asking:
         if question.rules and self._approved.issuperset(question.rules):
             return Allow("Approved earlier, with a rule.", layer="ask", rule=question.rules[0])
         async with self._lock:
-            draft = self._screen.borrow()
+            draft = self._screen.borrow(prompt="")
             self.is_open = True
-            self._on_shown()
             try:
                 return await self._decide(question)
             finally:
@@ -58,6 +57,7 @@ class Asking:
 
     async def _decide(self, question: Question) -> Decision:
         rest = self._show(question)
+        await self._quiet()
         while True:
             offered = self._offered(question, is_whole=not rest)
             self.choices = _choice_lines(offered)
@@ -99,7 +99,7 @@ class Asking:
 
     def _is_edit(self, question: Question) -> bool:
         session, tool = self.session, question.tool
-        if session is None or tool is None or tool.capability != "edit" or question.agent:
+        if session is None or tool is None or tool.rule_subject != "path" or tool.read_only or question.agent:
             return False
         modes = session.board.hooks.modes
         known = EDITS in modes and modes.effective(EDITS, session.board.settings).name == EDITS
@@ -129,7 +129,7 @@ class Asking:
             return f"Saved for this session only. {revealed(str(error))}"
 
     def _say(self, words: str) -> None:
-        self._screen.print([self._screen.pen.row((f"  {words}", "dim"))])
+        self._screen.print(self._screen.pen.text(f"  {words}", "dim"))
 
     async def _read(self, prompt: str) -> str:
         self._screen.borrow(prompt=prompt)

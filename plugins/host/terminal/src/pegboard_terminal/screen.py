@@ -26,6 +26,7 @@ from prompt_toolkit.layout.containers import Container
 from prompt_toolkit.layout.layout import Layout
 from prompt_toolkit.layout.menus import CompletionsMenuControl
 from prompt_toolkit.layout.processors import BeforeInput, HighlightIncrementalSearchProcessor
+from prompt_toolkit.output import ColorDepth
 from prompt_toolkit.output.vt100 import Vt100_Output
 from prompt_toolkit.styles import Style
 from prompt_toolkit.widgets import SearchToolbar
@@ -53,7 +54,9 @@ PROMPT = "> "
 
 def _output(out: TextIO) -> Vt100_Output:
     """The terminal. Its cursor is not asked for: the answer would come among the keys, and nothing here needs it."""
-    output: Vt100_Output = Vt100_Output.from_pty(out, term=os.environ.get("TERM"))
+    output: Vt100_Output = Vt100_Output.from_pty(
+        out, term=os.environ.get("TERM"), default_color_depth=ColorDepth.from_env()
+    )
     output.enable_cpr = False
     return output
 
@@ -63,16 +66,17 @@ class Screen:
 
     def __init__(self, out: TextIO, history: History | None = None, completer: Completer | None = None) -> None:
         self.output: Vt100_Output = _output(out)
-        self.pen = Pen(self.columns)
+        self.pen = Pen(lambda: self.columns)
         self.rows: Callable[[], list[str]] = list
         self.status: Callable[[], str] = str
         self.moving: Callable[[], bool] = lambda: False
         self.before_frame: Callable[[], None] = lambda: None
         self.prompt = PROMPT
         self.keys = KeyBindings()
+        self.completer: Completer = completer or DummyCompleter()
         self.buffer = Buffer(
             history=history or InMemoryHistory(),
-            completer=ThreadedCompleter(completer or DummyCompleter()),
+            completer=ThreadedCompleter(self.completer),
             complete_while_typing=True,
             multiline=True,
             name="input",
@@ -114,14 +118,13 @@ class Screen:
 
     def draw(self) -> None:
         """Print what waits, and draw what is below it."""
-        self.pen.resize(self.columns)
         self.before_frame()
         lines, self._pending = self._pending, []
         before, self._live = len(self._live), self._cropped(self.rows())
         if lines or len(self._live) < before:
             self.app.renderer.erase()
             self._write(lines)
-        self.app.renderer.render(self.app, self.app.layout)
+        self.app.invalidate()
 
     def _write(self, lines: list[str]) -> None:
         if lines:
@@ -160,6 +163,7 @@ class Screen:
         """Give the terminal back, with everything printed that was to be. Shield it from cancellation."""
         if self._timer:
             self._timer.cancel()
+            self._timer = None
         if self._task is not None:
             if not self._task.done():
                 self.before_frame()
@@ -199,6 +203,7 @@ class Screen:
             mouse_support=False,
         )
         app.ttimeoutlen, app.timeoutlen = 0.05, 0.2  # So that Esc alone is not waited for.
+        app.max_render_postpone_time = 0  # What was wiped for printing comes back at once.
         return app
 
     def _layout(self) -> Layout:
@@ -207,6 +212,7 @@ class Screen:
             self.buffer,
             input_processors=[BeforeInput(lambda: self.prompt, "class:prompt"), HighlightIncrementalSearchProcessor()],
             search_buffer_control=search.control,
+            preview_search=True,
         )
         live = Window(
             FormattedTextControl(self._live_text, show_cursor=False, get_cursor_position=lambda: Point(0, 0)),

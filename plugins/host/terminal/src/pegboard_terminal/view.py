@@ -6,9 +6,11 @@ import asyncio
 import logging
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
+
+import anyio.lowlevel
 
 from pegboard import Call, Context, Decision, Question, Tool, hookimpl
 from pegboard.wording import counted
@@ -44,8 +46,9 @@ class TerminalView(View):
         self.screen.rows, self.screen.status = self._rows, self._status_line
         self.screen.before_frame, self.screen.moving = self._take_text, lambda: self.is_busy
         self.calls, self.status = Calls(self.screen.pen), Status()
-        self.on_question: Callable[[], None] = lambda: None
-        self.asking = Asking(self.screen, lambda: self.on_question())
+        self.quiet: Callable[[], Awaitable[None]] = anyio.lowlevel.checkpoint
+        """Waits until the person does not type."""
+        self.asking = Asking(self.screen, lambda: self.quiet())
         self.session: Session | None = None
         self.queued: list[str] = []
         """Prompts that wait until the model is done."""

@@ -1,0 +1,175 @@
+"""What a conversation on a terminal costs: `python benchmarks/terminal.py`.
+
+A model is played that writes 6,000 tokens of Markdown at 100 tokens a second, on a real pseudo-terminal: the share of
+a core that the command uses, in thirds of the answer, and how often the screen is updated. Then a tool returns 2 MB
+while keys are pressed: how long the input line takes to show each of them.
+"""
+
+import json
+import os
+import pty
+import select
+import subprocess
+import sys
+import tempfile
+import termios
+import time
+from itertools import pairwise
+from pathlib import Path
+
+PROGRAM = """
+import sys, anyio
+sys.path.insert(0, {folder!r})
+from pegboard_session import ReplayProvider, TextDelta
+from pegboard_session import replay
+
+async def stream(self, request):
+    async for event in plain(self, request):
+        yield event
+        if isinstance(event, TextDelta):
+            await anyio.sleep(len(event.text) / 4 / {speed})
+
+plain, ReplayProvider.stream = ReplayProvider.stream, stream
+replay.PIECE = 8
+from pegboard_cli.main import main
+sys.exit(main())
+"""
+TOKENS, SPEED = 6_000, 100
+SECTION = """## Part {number}
+
+A paragraph with *some* emphasis, `code`, and enough words to be wrapped over a few lines of a terminal that is
+eighty columns wide, as answers of models are.
+
+- a first item with `names` in it
+- a second item
+
+```python
+def part_{number}(value: int) -> int:
+    # A comment
+    return value * {number}
+```
+
+| name | value |
+|---|---|
+| part | {number} |
+
+"""
+
+
+def main():
+    """Both measurements."""
+    short = "--short" in sys.argv
+    markdown(1_500 if short else TOKENS)
+    keys()
+
+
+def markdown(tokens):
+    text = ""
+    while len(text) < tokens * 4:
+        text += SECTION.format(number=len(text))
+    with Conversation([{"content": [{"type": "text", "text": text[: tokens * 4] + "\n\nTHE END"}]}], SPEED) as talk:
+        talk.write("go\r")
+        talk.until(b"Part")
+        began, times, updates, marks = time.monotonic(), [talk.cpu()], 0, 1
+        third = tokens / SPEED / 3
+        while b"THE END" not in talk.seen[-4000:]:
+            updates += talk.read(0.5)
+            if marks < 3 and time.monotonic() - began > third * marks:
+                times.append(talk.cpu())
+                marks += 1
+        took = time.monotonic() - began
+        times.append(talk.cpu())
+        shares = [(after - before) / third for before, after in pairwise(times)]
+        print(f"Markdown, {tokens} tokens at {SPEED}/s, {took:.0f} s:")
+        print(f"  {(times[-1] - times[0]) / took:.1%} of a core; by thirds {', '.join(f'{s:.1%}' for s in shares)}")
+        print(f"  {updates / took:.1f} updates a second")
+
+
+def keys():
+    """Press a key every 20 ms while a tool returns 2 MB, and see when each appears."""
+    call = {"type": "tool_use", "name": "Bash", "input": {"command": "yes 'a line of text' | head -c 2000000"}}
+    first = {"type": "tool_use", "name": "Bash", "input": {"command": "echo so that everything is imported"}}
+    said = {"content": [{"type": "text", "text": "READY"}]}
+    script = [{"content": [first]}, said, {"content": [call]}, {"content": [{"type": "text", "text": "THE END"}]}]
+    with Conversation(script, 1e9, "--allow", "Bash(yes *)", "--allow", "Bash(head *)") as talk:
+        talk.write("go\r")
+        talk.until(b"READY")
+        time.sleep(1)
+        signs = iter(range(0x4E00, 0x9FFF))  # Signs that appear nowhere else.
+        idle = [talk.press(next(signs)) for _ in range(50)]
+        talk.write("\r")
+        busy = []
+        while b"THE END" not in talk.seen:
+            busy.append(talk.press(next(signs)))
+        for name, times in (("nothing else", idle), ("2 MB of output", busy)):
+            middle = sorted(times)[len(times) // 2]
+            print(f"Keys with {name}: {len(times)}, shown after {middle:.0f} ms, at most {max(times):.0f} ms")
+
+
+class Conversation:
+    """`pegboard run` on a terminal of its own."""
+
+    def __init__(self, script, speed, *words):
+        self._folder = tempfile.TemporaryDirectory()
+        home = Path(self._folder.name)
+        (home / "work").mkdir()
+        (home / "script.jsonl").write_text("\n".join(map(json.dumps, script)))
+        self._leader, follower = pty.openpty()
+        termios.tcsetwinsize(follower, (24, 80))
+        command = [sys.executable, "-c", PROGRAM.format(folder=str(home), speed=speed)]
+        command += ["run", "--replay", str(home / "script.jsonl"), *words]
+        env = {**os.environ, "HOME": str(home), "TERM": "xterm-256color"}
+        self._process = subprocess.Popen(
+            command,
+            stdin=follower,
+            stdout=follower,
+            stderr=follower,
+            cwd=home / "work",
+            env=env,
+            start_new_session=True,
+        )
+        os.close(follower)
+        self.seen = b""
+
+    def __enter__(self):
+        self.until(b"in use")
+        return self
+
+    def __exit__(self, *_):
+        self._process.kill()
+        self._process.wait()
+        os.close(self._leader)
+        self._folder.cleanup()
+
+    def write(self, text):
+        os.write(self._leader, text.encode())
+
+    def read(self, seconds):
+        """Take what comes within this time: how many writes it was, one or none."""
+        if not select.select([self._leader], [], [], seconds)[0]:
+            return 0
+        self.seen += os.read(self._leader, 65_536)
+        return 1
+
+    def press(self, sign):
+        """Press a key: the milliseconds until it is on the screen."""
+        mark, before = chr(sign).encode(), time.monotonic()
+        os.write(self._leader, mark)
+        while mark not in self.seen[-20_000:]:
+            self.read(0.01)
+        took = (time.monotonic() - before) * 1000
+        self.read(0.01)
+        return took
+
+    def until(self, text):
+        while text not in self.seen:
+            self.read(1)
+
+    def cpu(self):
+        """Seconds of processor time so far."""
+        fields = Path(f"/proc/{self._process.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+if __name__ == "__main__":
+    main()
