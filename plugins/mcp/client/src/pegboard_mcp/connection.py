@@ -19,7 +19,7 @@ import anyio
 from pegboard_mcp.config import ConfigError, ServerConfig
 from pegboard_mcp.definitions import Definition, read_definitions
 from pegboard_mcp.faults import words_for
-from pegboard_mcp.listing import fetch
+from pegboard_mcp.fetch import fetch
 from pegboard_mcp.store import Listing, Shelf
 
 if TYPE_CHECKING:
