@@ -44,7 +44,9 @@ def steps(page: Path) -> list[Step]:
 
 def play(typed: Sequence[Step], env: Mapping[str, str], folder: Path, codes: Mapping[str, int] | None = None) -> None:
     """Type the commands into one shell, and see that each ends as it should and prints what is shown."""
-    lines = [f"{step.command}\nprintf '\\n{MARK.format(number, '%s')}\\n' $?" for number, step in enumerate(typed)]
+    # Nothing comes from the standard input of the commands: there the shell reads what is typed.
+    typed_lines = [f"{{ {step.command}\n}} </dev/null" for step in typed]
+    lines = [f"{line}\nprintf '\\n{MARK.format(number, '%s')}\\n' $?" for number, line in enumerate(typed_lines)]
     done = subprocess.run(
         ["bash"], input="\n".join(lines), env=env, cwd=folder, capture_output=True, text=True, check=False, timeout=280
     )

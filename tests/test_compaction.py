@@ -115,6 +115,38 @@ def signal_after(child, delay):
 
 
 @pytest.mark.timeout(3600 if SLOW else 300)  # A hundred processes, one after another.
+def test_memory_files_and_the_environment_are_told_again_after_a_compaction(tmp_path, monkeypatch):
+    (tmp_path / "repo/.git").mkdir(parents=True)
+    (tmp_path / "repo/.git/HEAD").write_text("ref: refs/heads/before\n")
+    (tmp_path / "repo/AGENTS.md").write_text("Answer in rhymes.")
+    board = Board.load(settings=load(tmp_path / "repo", application={}), tools=[Fetch])
+    model = Model(lambda n: {"number": n} if n % 4 else None, window=200_000)
+
+    async def main(url):
+        provider = AnthropicProvider(base_url=url, api_key="test-key")
+        async with Session(board, provider, model="claude-sonnet-4-5") as session:
+            await session.run(f"{FACT} Read three files.")
+            (tmp_path / "repo/.git/HEAD").write_text("ref: refs/heads/after\n")
+            await session.run("Read three more files.")
+            assert await session.compact()
+            await session.run("Go on.")
+        await provider.aclose()
+
+    with SseServer(model) as server:
+        anyio.run(main, server.url)
+    assert (model.faults, model.summaries) == ([], 1)
+    requests = [request.body for request in server.requests]
+    place = next(n for n, body in enumerate(requests) if "Write that summary now." in str(body["messages"][-1]))
+    before, after = requests[place - 1], requests[place + 1]
+    assert len(after["messages"]) < len(before["messages"])
+    told = str(after["messages"])
+    assert FACT in told, "the summary"
+    assert told.count("Answer in rhymes.") == 1, "pegboard-memory tells it again"
+    assert told.count("The git branch is now after.") == 1, "pegboard-prompt tells what has changed since the beginning"
+    assert f"The working directory is now {tmp_path}/repo." in told
+    assert after["system"] == before["system"]
+
+
 def test_a_process_that_is_killed_while_it_compacts_can_be_resumed(tmp_path):
     path = tmp_path / "talk.jsonl"
     seed = int(os.environ.get("PEGBOARD_TEST_SEED", random.randrange(10**6)))

@@ -51,7 +51,18 @@ BETAS = [
     *("context-management-2025-06-27", "compact-2026-01-12", "fast-mode-2026-02-01"),
 ]
 WORDS = [
-    *("--thinking", "2048", "--effort", "high", "--max-tokens", "9000", "--beta", "alpha-2026-01-01"),
+    *(
+        "--thinking",
+        "2048",
+        "--thinking-display",
+        "summarized",
+        "--effort",
+        "high",
+        "--max-tokens",
+        "9000",
+        "--beta",
+        "alpha-2026-01-01",
+    ),
     *("--beta", "beta-2026-01-01", "--context-management", json.dumps(EDITS), "--speed", "fast"),
     *("--service-tier", "standard_only", "--stop-sequence", "STOP", "--stop-sequence", "END"),
     *("--header", "X-Team=blue", "--metadata", "user_id=u-1"),
@@ -108,6 +119,7 @@ def test_from_settings(ask):
 def test_from_the_command_line(ask):
     code, _, err, [request] = ask(*WORDS, settings={"effort": "low", "maxTokens": 10, "speed": "standard"})
     assert code == 0, err
+    assert request.body["thinking"] == BODY["thinking"]
     assert_asked_for_everything(request)
 
 

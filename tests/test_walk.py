@@ -13,8 +13,7 @@ LONGEST_LOOP = 280
 MOST_ON_THE_WAY = 9
 """Files that hold a call while it travels; `benchmarks/walk.py` says what that means."""
 MOST = {"core": 14, "session": 9, "policy": 8}
-"""Files that are entered at all: thirteen of the core by every call, the others by plugins that ask it something."""
-MOST_FILES = 35
+"""Files that are entered at all. Other plugins enter theirs too: how many depends on what is installed."""
 
 
 def test_a_read_crosses_few_and_short_files() -> None:
@@ -28,7 +27,6 @@ def test_a_read_crosses_few_and_short_files() -> None:
     on_the_way = {row["file"] for row in walk["rows"] if row["on_the_way"]}
     assert len(on_the_way) == walk["on_the_way"] <= MOST_ON_THE_WAY, on_the_way
     assert {group: walk["groups"][group] for group in MOST if walk["groups"][group] > MOST[group]} == {}
-    assert walk["besides_the_tool"] <= MOST_FILES
     met = {row["file"] for row in walk["rows"]}
     assert {"core/src/pegboard/execution/dispatch.py", "plugins/files/read/src/pegboard_read/read.py"} <= met
     assert "core/src/pegboard/execution/dispatch.py" in on_the_way

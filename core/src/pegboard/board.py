@@ -202,7 +202,7 @@ class Board:
         return lambda path: all(test(path) for test in tests)
 
     async def fit(self, tool: Tool[Any, Any], blocks: tuple[Block, ...], call: Call) -> tuple[Block, ...]:
-        """Content that is too long for the model: saved whole and shown as a preview, or cut where nobody saves it."""
+        """Content that is too long for the model: saved whole and previewed, or cut where no plugin saves it."""
         limit, store = tool.max_result_chars, self.results
         if store is None:
             return blocks if limit is None else cut(blocks, limit, tool.name)

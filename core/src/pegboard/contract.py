@@ -169,7 +169,8 @@ class Tool(ABC, Generic[I, O]):
     rule_parameter: str = ""
     """The input that holds the subject, such as `command`; unsaid, the first text of the input."""
     capability: Capability = ""
-    """`read` or `edit`, when the path rules for reading or editing govern the tool and it has none of its own."""
+    """`read` or `edit`, when the path rules for reading or editing govern the tool. Of its own rules, those with a path
+    can only deny and ask."""
     input: type[I]
     output: Any = str
 

@@ -35,7 +35,7 @@ class LoadedPlugins:
         self, found: list[PluginRecord], given: Sequence[object], settings: Settings, env: Mapping[str, str]
     ) -> None:
         self.found, self._settings, self._env = found, settings, env
-        self._loaded: dict[str, Loaded] = {}
+        self._loaded: dict[tuple[str, bool], Loaded] = {}
         self._manager = pluggy.PluginManager("pegboard")
         self._ranks: dict[str, tuple[Any, ...]] = {}
         self._known_hooks = known_hooks(env)
@@ -63,7 +63,7 @@ class LoadedPlugins:
         """A tool of an installed plugin, imported now if need be; a `ToolError` says why there is none."""
         plugin = next(p for p in self.found if p["dist"] == entry.dist and p["entry"] == entry.entry)
         try:
-            loaded = self._load(plugin)
+            loaded = self._load(plugin, with_tools=True)
         except PluginError as error:
             raise ToolError(f"{entry.name} cannot be loaded: {error}", code="internal") from None
         for tool in loaded.tools:
@@ -73,16 +73,18 @@ class LoadedPlugins:
                 return tool
         raise ToolError(f"{entry.dist} no longer provides {entry.name}.", code="internal")
 
-    def _load(self, plugin: PluginRecord) -> Loaded:
-        if plugin["id"] not in self._loaded:
+    def _load(self, plugin: PluginRecord, *, with_tools: bool = False) -> Loaded:
+        """The plugin in memory. Building the schemas of its tools takes time that only their first call needs."""
+        key = plugin["id"], with_tools
+        if key not in self._loaded:
             try:
-                self._loaded[plugin["id"]] = load_plugin(plugin, self._known_hooks)
+                self._loaded[key] = load_plugin(plugin, self._known_hooks, with_tools=with_tools)
             except PluginError as error:
                 index.drop(self._env)
                 if plugin["family"] == "policy":
                     raise PolicyError(f"{plugin['id']}: {error}", kind=error.kind, traceback=error.traceback) from None
                 raise
-        return self._loaded[plugin["id"]]
+        return self._loaded[key]
 
     def _add_installed(self, plugin: PluginRecord) -> None:
         try:

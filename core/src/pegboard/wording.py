@@ -4,7 +4,7 @@ from __future__ import annotations
 
 # Imports happen inside functions: a listing with a warm index must not load what it does not use.
 
-__all__ = ["counted", "did_you_mean", "listed", "nearest", "shown"]
+__all__ = ["counted", "did_you_mean", "listed", "nearest", "on_one_line", "shown"]
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -69,3 +69,8 @@ def slip(word: str, choices: Iterable[str]) -> str | None:
 def counted(number: int, one: str, many: str = "") -> str:
     """A number with its noun: `1 line`, `2 lines`, `3 entries`."""
     return f"{number} {one if number == 1 else many or one + 's'}"
+
+
+def on_one_line(name: str) -> str:
+    """A name of a file or folder, which may contain anything, so that it cannot pass for more lines of a text."""
+    return name if name.isprintable() else "".join(c if c.isprintable() else repr(c)[1:-1] for c in name)

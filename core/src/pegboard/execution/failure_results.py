@@ -73,6 +73,12 @@ def stopped(run: QueuedCall) -> Result | None:
     return _error(run, f"{words}\n{run.last_words}" if run.last_words else words, code)
 
 
+def is_for_the_host(error: BaseException) -> bool:
+    """Whether an exception means the whole program rather than one call."""
+    kinds = (KeyboardInterrupt, GeneratorExit)
+    return bool(error.subgroup(kinds)) if isinstance(error, BaseExceptionGroup) else isinstance(error, kinds)
+
+
 def crashed(run: QueuedCall, reason: str) -> Result:
     """The answer to a call that broke in a way dispatch could not put into words."""
     return _error(run, f"{run.name} failed because of a bug: {reason}. {CODES['internal']}", "internal")

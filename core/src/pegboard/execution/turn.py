@@ -198,7 +198,7 @@ class Turn:
                 except ContextChangedError:
                     run.base = self.ctx
         except BaseException as error:
-            if _is_for_the_host(error):
+            if failure_results.is_for_the_host(error):
                 raise
             if isinstance(error, get_cancelled_exc_class()):
                 run.last_words = "\n".join(getattr(error, "__notes__", ()))
@@ -281,12 +281,6 @@ class Results:
             raise StopAsyncIteration
         self._index += 1
         return result
-
-
-def _is_for_the_host(error: BaseException) -> bool:
-    """Whether an exception means the whole program rather than one call."""
-    kinds = (KeyboardInterrupt, GeneratorExit)
-    return bool(error.subgroup(kinds)) if isinstance(error, BaseExceptionGroup) else isinstance(error, kinds)
 
 
 async def run_calls(

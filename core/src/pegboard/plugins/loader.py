@@ -40,7 +40,9 @@ class Loaded:
     ms: float
 
 
-def load_plugin(found: PluginRecord, known: Mapping[str, HookRecord] | None = None) -> Loaded:
+def load_plugin(
+    found: PluginRecord, known: Mapping[str, HookRecord] | None = None, *, with_tools: bool = True
+) -> Loaded:
     """Import, check hooks, collect tools. Everything that goes wrong is a `PluginError` with its own `kind`."""
     began = time.perf_counter()
     known = known_hooks() if known is None else known
@@ -48,7 +50,7 @@ def load_plugin(found: PluginRecord, known: Mapping[str, HookRecord] | None = No
     with redirect_stdout(output), redirect_stderr(output), working_directory_off_the_path(found["editable"]):
         plugin, origin = _import(found)
         hooks = check_hooks(plugin, known)
-        tools = _collect_tools(plugin, found)
+        tools = _collect_tools(plugin, found) if with_tools else ()
     return Loaded(
         found["id"],
         found["dist"],

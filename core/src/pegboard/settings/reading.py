@@ -112,7 +112,7 @@ class _Source:
         self.compatible = False
         """Whether it is written for another host of the same rules: of its keys only those in common count."""
         self.text = b""
-        """What stands in the file, to find the line of a fault."""
+        """The content of the file, to find the line of a fault."""
 
 
 class _Reader:

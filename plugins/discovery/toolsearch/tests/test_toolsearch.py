@@ -173,7 +173,7 @@ def test_importing_the_plugin_builds_nothing_and_loads_neither_index_nor_rapidfu
         "import sys, pegboard_toolsearch; print([n for n in sys.modules if 'rapidfuzz' in n or '_toolsearch.' in n])"
     )
     loaded = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
-    assert loaded.strip() == "['pegboard_toolsearch.answers', 'pegboard_toolsearch.toolsearch']"
+    assert loaded.strip() == "['pegboard_toolsearch.service']"
 
 
 def test_it_fetches_so_it_is_never_deferred(tmp_path) -> None:

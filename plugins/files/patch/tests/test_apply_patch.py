@@ -260,6 +260,31 @@ def test_files_before_a_failure_are_put_back(patch, read, file, ctx, monkeypatch
     assert stat.S_IMODE(script.stat().st_mode) == 0o755
 
 
+def test_putting_back_gives_no_mode_to_what_a_link_means(patch, read, file, ctx, monkeypatch):
+    script, last, other = file("c\n", "three.sh"), file("d\n", "four.txt"), file("secret\n", "other.txt")
+    script.chmod(0o755)
+    other.chmod(0o600)
+    read(script), read(last)
+    real = os.unlink
+
+    def unlink(name, *args, **more):
+        if name == "four.txt":
+            raise PermissionError(1, "Operation not permitted")
+        return real(name, *args, **more)
+
+    def replace_by_link(event):
+        if event.path == script and script.exists() and not script.is_symlink():
+            script.unlink()
+            script.symlink_to(other)
+
+    monkeypatch.setattr(os, "unlink", unlink)
+    ctx.files.listen(replace_by_link)
+    result = patch("*** Delete File: three.sh", "*** Delete File: four.txt")
+    assert script.is_symlink(), "the other program was in time"
+    assert "three.sh" in result.text, "it says what could not be put back"
+    assert stat.S_IMODE(other.stat().st_mode) == 0o600
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [

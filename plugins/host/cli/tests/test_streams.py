@@ -51,12 +51,14 @@ def test_an_answer_that_cannot_be_written_is_a_failure(pegboard, words):
     )
 
 
-def test_a_reader_that_has_enough_is_no_failure(pegboard):
+@pytest.mark.parametrize(("words", "code"), [((*SAYS, "text"), 141), ((*SAYS, "stream-json"), 141), (("tools",), 0)])
+def test_a_reader_that_has_enough_stops_a_run_and_is_no_failure_of_a_listing(pegboard, words, code):
     reader, writer = os.pipe()
     os.close(reader)
-    done = pegboard(*SAYS, "text", stdout=writer)
+    done = pegboard(*words, stdout=writer)
     os.close(writer)
-    assert (done.returncode, done.stderr) == (0, b"")
+    assert done.returncode == code
+    assert b"Traceback" not in done.stderr
 
 
 def test_options_may_stand_between_the_name_and_the_input(pegboard, tmp_path):

@@ -122,6 +122,17 @@ async def test_rules_that_deny_reading_withhold_imports(repo):
     assert notices == [f"{repo}/.env is not read: a permission rule withholds it."]
 
 
+@pytest.mark.parametrize("kind", ["deny", "ask"])
+async def test_a_rule_that_denies_all_reading_withholds_every_file(repo, kind):
+    (repo / "CLAUDE.md").write_text("Use tabs.")
+    (repo.parent / "home/.pegboard").mkdir()
+    (repo.parent / "home/.pegboard/AGENTS.md").write_text("My own.")
+    async with Session(board_of(repo, permissions={kind: ["Read"]}), ReplayProvider(says("Hi"))) as session:
+        await session.run("Go")
+    assert ("Use tabs." in str(session.messages)) is (kind == "ask"), "asking is about what the model wants to read"
+    assert ("My own." in str(session.messages)) is (kind == "ask")
+
+
 async def test_no_room_means_that_files_are_only_named(repo):
     (repo / "AGENTS.md").write_text("a" * 300)
     (repo / "CLAUDE.md").write_text("b" * 300)

@@ -8,27 +8,35 @@ import pty
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
+from pegboard_cli.main import main
+
 pytestmark = pytest.mark.timeout(180)
+
+
+class Done(NamedTuple):
+    returncode: int
+    stdout: str
+    stderr: str
 
 
 class World:
     """A project and a home, and commands in them."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, captured: pytest.CaptureFixture[str]) -> None:
+        self._captured = captured
         self.home, self.work = folder / "home", folder / "work"
         self.home.mkdir()
         self.work.mkdir()
         kept = {n: v for n, v in os.environ.items() if not n.startswith(("PEGBOARD", "XDG", "GIT_"))}
         self.env = {**kept, "HOME": str(self.home)}
 
-    def pegboard(self, *words: str, **options: Any) -> subprocess.CompletedProcess[str]:
-        options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "stdin": subprocess.DEVNULL, **options}
-        command = [sys.executable, "-m", "pegboard_cli", *words]
-        return subprocess.run(command, cwd=self.work, env=self.env, text=True, check=False, **options)
+    def pegboard(self, *words: str) -> Done:
+        """A command in this process: many of them in processes of their own would take minutes."""
+        return Done(main(list(words)), *self._captured.readouterr())
 
     def session(self, *calls: tuple[str, dict[str, Any]], words: tuple[str, ...] = ()) -> str:
         """One prompt that makes these calls, one after another; returns what was said on stderr."""
@@ -40,6 +48,7 @@ class World:
         done = self.pegboard("run", "Go", "--replay", str(script), *allow, *words)
         assert done.returncode == 0, done.stderr
         assert "denied" not in done.stderr, done.stderr
+        assert "failed" not in done.stderr, done.stderr
         return done.stderr
 
     def undo(self, *words: str) -> dict[str, Any]:
@@ -61,8 +70,16 @@ class World:
 
 
 @pytest.fixture
-def world(tmp_path: Path) -> World:
-    return World(tmp_path)
+def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> World:
+    made = World(tmp_path, capfd)
+    for name in set(os.environ) - set(made.env):
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("HOME", str(made.home))
+    monkeypatch.chdir(made.work)
+    return made
+
+
+READ = ("Read", {"file_path": "a.txt"})
 
 
 def write(name: str, text: str) -> tuple[str, dict[str, Any]]:
@@ -75,7 +92,7 @@ def bash(command: str) -> tuple[str, dict[str, Any]]:
 
 def test_turns_are_taken_back_one_after_another(world):
     world.session(write("a.txt", "one\n"))
-    world.session(write("a.txt", "two\n"), write("b.txt", "new\n"), words=("--continue",))
+    world.session(READ, write("a.txt", "two\n"), write("b.txt", "new\n"), words=("--continue",))
     listed = world.pegboard("undo")
     assert listed.returncode == 3, "nobody could be asked"
     assert f"restore {world.work}/a.txt\n  --- now\n  +++ restored\n  @@ -1 +1 @@\n  -two\n  +one\n" in listed.stdout
@@ -93,7 +110,7 @@ def test_turns_are_taken_back_one_after_another(world):
 
 def test_all_turns_at_once_and_the_model_is_told(world):
     world.session(write("a.txt", "one\n"))
-    world.session(write("a.txt", "two\n"), words=("--continue",))
+    world.session(READ, write("a.txt", "two\n"), words=("--continue",))
     assert world.undo("--to", "1", "--yes")["restored"] is True
     assert not (world.work / "a.txt").exists()
     world.session(words=("--continue",))
@@ -138,7 +155,7 @@ def test_what_a_command_did_to_tracked_and_touched_files_is_taken_back(world):
 
 def test_a_command_that_only_reads_takes_no_checkpoint(world):
     (world.work / "a.txt").write_text("a\n")
-    world.session(("Read", {"file_path": "a.txt"}), bash("cat a.txt"))
+    world.session(READ, bash("cat a.txt"))
     assert not (world.home / ".local/state/pegboard/undo").exists()
 
 
@@ -161,7 +178,7 @@ def test_a_checkpoint_that_takes_too_long_is_given_up_and_said(world):
 def test_a_change_between_two_turns_is_not_lost(world):
     world.session(write("a.txt", "one\n"))
     (world.work / "a.txt").write_text("mine\n")
-    world.session(("Read", {"file_path": "a.txt"}), write("a.txt", "two\n"), words=("--continue",))
+    world.session(READ, write("a.txt", "two\n"), words=("--continue",))
     assert world.undo("--to", "1")["refused"][0]["reason"] == "something else changed it between two turns"
     assert world.undo("--yes")["restored"] is True
     assert (world.work / "a.txt").read_text() == "mine\n"
@@ -171,7 +188,9 @@ def test_the_command_asks_on_a_terminal(world):
     world.session(write("a.txt", "one\n"))
     leader, follower = pty.openpty()
     os.write(leader, b"y\n")
-    done = world.pegboard("undo", stdin=follower, stdout=follower, stderr=follower)
+    command = [sys.executable, "-m", "pegboard_cli", "undo"]
+    streams = {"stdin": follower, "stdout": follower, "stderr": follower}
+    done = subprocess.run(command, cwd=world.work, env=world.env, check=False, **streams)
     os.close(follower)
     shown = os.read(leader, 65_536).decode()
     os.close(leader)

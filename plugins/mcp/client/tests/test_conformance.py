@@ -7,9 +7,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.node import NODE, installed
 
-from .node import find_node, packages
-
+SUITE = "@modelcontextprotocol/conformance"
 SLOW = os.environ.get("PEGBOARD_TEST_SLOW") == "1"
 CLIENT = Path(__file__).parent / "conformance_client.py"
 SOME = ["tools_call", "sep-2322-client-request-state", "auth/scope-step-up"]
@@ -17,8 +17,8 @@ SOME = ["tools_call", "sep-2322-client-request-state", "auth/scope-step-up"]
 
 
 def conform(tmp_path, *options):
-    suite = packages() / "@modelcontextprotocol/conformance/dist/index.js"
-    words = [find_node(), suite, "client", "--command", f"{sys.executable} {CLIENT}", "--timeout", "240000"]
+    suite = installed(f"{SUITE}@0.2.0-alpha.12") / SUITE / "dist/index.js"
+    words = [NODE, suite, "client", "--command", f"{sys.executable} {CLIENT}", "--timeout", "240000"]
     made = subprocess.run([*words, "-o", tmp_path, *options], capture_output=True, text=True, cwd=tmp_path)
     return made.returncode, made.stdout + made.stderr
 

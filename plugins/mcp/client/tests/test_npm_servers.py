@@ -3,13 +3,20 @@
 import json
 
 import pytest
+from tests.node import NODE, installed
 
 from pegboard import Allow, Answer, Image
 
-from .node import server
 from .world import Person, close, until
 
 pytestmark = pytest.mark.anyio
+VERSION = "2026.8.31"
+
+
+def server(name, *words):
+    """The entry of a server from npm."""
+    package = f"@modelcontextprotocol/server-{name}"
+    return {"command": NODE, "args": [str(installed(f"{package}@{VERSION}") / package / "dist/index.js"), *words]}
 
 
 async def test_the_server_that_shows_everything(world):

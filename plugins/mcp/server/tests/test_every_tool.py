@@ -99,7 +99,6 @@ async def _check_results(client):
 
     long = await client.call_tool("Bash", {"command": "seq 100000"}, progress_callback=note)
     assert len(text_of(long)) < 40_000
-    assert long.structured_content is None
     assert progress
     wrong = await client.call_tool("Read", {"file": "a.txt"})
     assert wrong.is_error

@@ -74,7 +74,9 @@ async def test_only_matching_groups_run(project, lines):
         ("Edit(src/**)", "Write", {"file_path": "other/src/a.py", "content": ""}, False),
         ("Write(content:x)", "Write", {"file_path": "a.py", "content": "x"}, True),
         ("Write(content:x)", "Write", {"file_path": "a.py", "content": "y"}, False),
-        ("Write(*.ts)", "Write", {"file_path": "a.py", "content": ""}, True),  # Not a rule that is used: in doubt, run.
+        ("Write(*.ts)", "Write", {"file_path": "a.py", "content": ""}, False),
+        ("Write(*.ts)", "Write", {"file_path": "a.ts", "content": ""}, True),
+        ("Write(file_path:a.ts)", "Write", {"file_path": "a.py", "content": ""}, True),  # No call can meet it: run.
         ("Bash(((", "Echo", {"text": "hi"}, True),
     ],
 )
@@ -199,10 +201,10 @@ def test_doctor_names_what_is_wrong_and_where(project, event, handler, words):
 
 
 def test_an_if_that_no_call_of_its_tool_can_meet_is_a_notice(project):
-    project.hook("PreToolUse", {"command": "true", "if": "Write(*.ts)"})
+    project.hook("PreToolUse", {"command": "true", "if": "Write(file_path:a.ts)"})
     [notice] = project.board().pool.notices
     assert str(notice).startswith(
-        f"{project.files['user']}: PreToolUse: if Write(*.ts): Path rules for Write are never"
+        f"{project.files['user']}: PreToolUse: if Write(file_path:a.ts): Rules for Write already match file_path."
     )
 
 

@@ -68,11 +68,14 @@ def test_a_rule_for_a_former_name_holds() -> None:
     assert decide(Script, settings(deny=["OldScript(rm *)"]), script="rm x") == "deny"
 
 
-def test_a_tool_that_edits_is_governed_by_edit_rules_and_has_none_of_its_own() -> None:
+def test_a_tool_that_edits_is_governed_by_edit_rules_and_only_restricted_by_its_own() -> None:
     writing = Facts(open_world=False, writes=(Path("/srv/p/a"),))
     assert decide(Put, settings(deny=["Edit(a)"]), writing) == "deny"
     assert decide(Put, settings(allow=["Edit(a)"]), writing) == "allow"
-    assert decide(Put, settings(deny=["AcmePut(a)"]), writing) == "ask"
+    assert decide(Put, settings(deny=["AcmePut(a)"]), writing) == "deny"
+    assert decide(Put, settings(deny=["AcmePut(b)"], allow=["Edit(a)"]), writing) == "allow"
+    assert decide(Put, settings(ask=["AcmePut(a)"], allow=["Edit(a)"]), writing) == "ask"
+    assert decide(Put, settings(allow=["AcmePut(a)"]), writing) == "ask", "to allow, name the capability"
     assert decide(Own, settings(deny=["AcmeOwn(a)"]), writing) == "deny"
     assert decide(Own, settings(allow=["AcmeOwn(a)"]), writing) == "allow"
 

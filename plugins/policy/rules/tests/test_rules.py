@@ -361,7 +361,8 @@ def test_deny_beats_ask_beats_allow_whatever_the_order_of_layers_and_rules(world
 def test_a_decision_names_rule_file_line_and_what_matched(world: World) -> None:
     settings = world.settings(project={"deny": ["Read(.env)", "Bash(git push:*)"]})
     decision = world.command("ls", "git push origin", settings=settings)
-    assert decision.reason == "Bash was denied by the rule Bash(git push:*) in .pegboard/settings.json."
+    words = "Bash was denied by the rule Bash(git push:*) in .pegboard/settings.json, which covers 'git push origin'."
+    assert decision.reason == words
     assert (decision.layer, decision.rule) == ("rules", "Bash(git push:*)")
     assert decision.source == str(world.project / ".pegboard" / "settings.json")
     assert decision.line == 5
@@ -412,9 +413,9 @@ FAULTS = [
     ("allow", "B*", "only after a complete server name"),
     ("allow", "mcp__*", "only after a complete server name"),
     ("deny", "Bsh(ls)", "There is no tool 'Bsh'. Did you mean 'Bash'?"),
-    ("allow", "Write(./docs/**)", "Path rules for Write are never used. Write Edit(./docs/**)."),
-    ("deny", "NotebookEdit(x)", "never used"),
-    ("ask", "Glob(src/**)", "Write Read(src/**)."),
+    ("allow", "Write(./docs/**)", "Path rules that allow Write are never used. Write Edit(./docs/**)."),
+    ("deny", "NotebookEdit(x)", "It holds for NotebookEdit only. Write Edit(x) for every tool"),
+    ("ask", "Glob(src/**)", "Write Read(src/**) for every tool and what it finds."),
     ("deny", "MultiRead(x)", "There is no tool 'MultiRead'."),
     ("deny", "Bash(command:rm)", "Rules for Bash already match command."),
     ("deny", "WebFetch(url:x)", "Rules for WebFetch already match url."),

@@ -6,6 +6,7 @@ import logging
 import socket
 import threading
 import time
+from contextlib import suppress
 from dataclasses import replace
 from email.utils import formatdate
 from typing import Any
@@ -249,4 +250,24 @@ async def test_after_a_failure_the_same_provider_can_be_asked_again() -> None:
             with pytest.raises(ProviderError):
                 [event async for event in provider.stream(REQUEST)]
         assert [event async for event in provider.stream(REQUEST)] == meant(HELLO)
+        await provider.aclose()
+
+
+async def test_an_event_without_end_is_cut_off() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def stream() -> None:
+            connection, _ = listener.accept()
+            with connection, suppress(OSError):
+                connection.recv(65_536)
+                connection.sendall(b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\nevent: ping\ndata: ")
+                while True:
+                    connection.sendall(b"x" * 1_000_000)
+
+        thread = threading.Thread(target=stream)
+        thread.start()
+        provider = AnthropicProvider(base_url=f"http://127.0.0.1:{listener.getsockname()[1]}", api_key="test-key")
+        with pytest.raises(ProviderError, match=r"sent an event of more than 16,000,000 bytes\. The answer was cut"):
+            _ = [event async for event in provider.stream(REQUEST)]
+        thread.join()
         await provider.aclose()

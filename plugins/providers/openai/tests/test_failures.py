@@ -255,3 +255,23 @@ async def test_a_refusal_without_end_is_not_read_to_its_end() -> None:
             _ = [event async for event in provider.stream(REQUEST)]
         thread.join()
         await provider.aclose()
+
+
+async def test_an_event_without_end_is_cut_off() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def stream() -> None:
+            connection, _ = listener.accept()
+            with connection, suppress(OSError):
+                connection.recv(65_536)
+                connection.sendall(b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\ndata: ")
+                while True:
+                    connection.sendall(b"x" * 1_000_000)
+
+        thread = threading.Thread(target=stream)
+        thread.start()
+        provider = OpenAIProvider(base_url=f"http://127.0.0.1:{listener.getsockname()[1]}/v1", api_key="test-key")
+        with pytest.raises(ProviderError, match=r"sent an event of more than 16,000,000 bytes\. The answer was cut"):
+            _ = [event async for event in provider.stream(REQUEST)]
+        thread.join()
+        await provider.aclose()

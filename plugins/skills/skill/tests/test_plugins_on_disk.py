@@ -45,6 +45,14 @@ async def test_everything_of_a_plugin_is_used_under_its_name(world, plugin):
     assert not (world.repo / "a.txt").exists()
 
 
+async def test_rules_name_skills_of_plugins(world, plugin):
+    deny = {"permissions": {"deny": ["Skill(acme:ship)"]}}
+    settings = with_plugins(world.settings(pluginDirs=[str(plugin)], **deny))
+    async with world.session(use("acme:ship"), says(), board=world.board_of(settings)) as session:
+        await session.run("Go")
+    assert "was denied by the rule Skill(acme:ship)" in results(session)[0]
+
+
 def test_the_option_names_plugins_and_doctor_reports_them(world, plugin, tmp_path):
     command = [sys.executable, "-m", "pegboard_cli", "doctor", "--plugin-dir", "../acme", "--plugin-dir", "../none"]
     made = subprocess.run(command, cwd=world.repo, env=os.environ, capture_output=True, text=True, timeout=120)

@@ -10,7 +10,7 @@ import pytest
 from pegboard import Board, Call
 from pegboard.hosting import explain
 from pegboard_session import Transcript, restore
-from pegboard_skill.listing import INTRODUCTION
+from pegboard_skill.skill_list import INTRODUCTION
 
 from .world import calls, reminders, results, runs, says, texts, use
 
@@ -143,7 +143,7 @@ async def test_what_a_skill_inserts_never_asks_and_names_the_rule(world):
         await session.run("Go")
     opened, asking, failing = results(session)
     assert opened.endswith("from here")
-    assert "The rule Bash(touch a) stands in " in asking
+    assert "The rule Bash(touch a) is in " in asking
     assert "its command `false` failed. The command exited with code 1." in failing
     assert world.person.asked == []
     assert not (world.repo / "a").exists()

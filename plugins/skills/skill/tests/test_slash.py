@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
 
 from pegboard import PegboardError
@@ -80,3 +83,13 @@ async def test_names_with_blanks_are_typed_with_dashes(world):
     world.skill("dir", "name: Code Review\n")
     async with world.session(says()) as session:
         assert "Code-Review" in find_slash_commands(session)
+
+
+def test_the_command_line_runs_a_command_by_its_name(world):
+    world.command("greet", "Greet $ARGUMENTS.")
+    world.put("r.jsonl", '{"content": [{"type": "text", "text": "Hello."}]}\n')
+    command = [sys.executable, "-m", "pegboard_cli", "run", "/greet Ann", "--replay", "r.jsonl", "--trust"]
+    made = subprocess.run(command, cwd=world.repo, capture_output=True, text=True, timeout=120)
+    assert "Hello." in made.stdout, made.stderr
+    told = "".join(path.read_text() for path in world.home.parent.glob("state/**/*.jsonl"))
+    assert "Greet Ann." in told

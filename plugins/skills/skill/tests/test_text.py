@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from pegboard_skill.arguments import Arguments, first_number
-from pegboard_skill.listing import lines_for
 from pegboard_skill.pieces import files_in, pieces_of
 from pegboard_skill.skill_file import Head, Skill
+from pegboard_skill.skill_list import lines_for
 
 
 @pytest.mark.parametrize(

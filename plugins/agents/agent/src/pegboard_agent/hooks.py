@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from pegboard import Context, Fine, Settings, hookimpl
-from pegboard_agent.agent import Agent
 from pegboard_agent.catalogue import catalogue, listing
 from pegboard_agent.kinds import ALIASES, BUILT_IN
 from pegboard_agent.service import SERVICE, find_agents_service
@@ -14,12 +13,15 @@ from pegboard_session import AgentDefinition
 
 if TYPE_CHECKING:
     from pegboard import Board
+    from pegboard_agent.agent import Agent
     from pegboard_agent.run_as_agent import AgentRole
     from pegboard_session import Session
 
 
 @hookimpl
 def register_tools() -> list[Agent]:
+    from pegboard_agent.agent import Agent  # Imported late: its input takes time that only the first call needs.
+
     return [Agent()]
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from pegboard import Agent, Context, Event, ToolError
 from pegboard_agent.limits import choice_of, inside, narrower_mode, require_tools
 from pegboard_agent.scoped_board import AgentBoard, agent_hooks
-from pegboard_agent.service import SERVICE, SubAgentRequest, SubAgentState
+from pegboard_agent.service import SERVICE, SubAgentOutcome, SubAgentRequest, SubAgentState
 from pegboard_agent.subagent import SubAgent
 from pegboard_agent.subagent_log import SubAgentRecord, last_place, read_records
 from pegboard_agent.subagent_tree import SubAgentTree
@@ -137,6 +137,12 @@ class SubAgents:
         agent.ctx = self._context(ctx, request, identity, loaded)
         self._add(agent, session.board)
         return agent
+
+    async def ask(self, definition: AgentDefinition, prompt: str, seconds: float) -> SubAgentOutcome:
+        """Let a new agent answer one prompt, for a plugin that needs its words."""
+        request = SubAgentRequest(definition, description=definition.description, model=definition.model)
+        with self.prepare(request) as agent:
+            return await agent.run(prompt, seconds=seconds)
 
     @property
     def _max_depth(self) -> int:

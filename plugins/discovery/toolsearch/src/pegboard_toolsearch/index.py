@@ -11,7 +11,6 @@ import math
 from array import array
 from collections import defaultdict
 from collections.abc import Container, Iterable, Iterator, Sequence
-from functools import partial
 from itertools import chain
 from typing import NamedTuple
 
@@ -63,7 +62,7 @@ class ToolIndex:
         self.documents: list[Document] = []
         self.name_terms: list[frozenset[str]] = []
         """The words of each tool's name and server, for how much of the name a query covers."""
-        self._postings: defaultdict[str, array[float]] = defaultdict(partial(array, "d"))
+        self._postings: defaultdict[str, array[float]] = defaultdict(lambda: array("d"))
         """For each term its tools. Each is its number plus how much the term counts there, which is less than 1."""
         self._numbers: dict[str, int] = {}
         self._by_letters: dict[str, list[int]] = {}

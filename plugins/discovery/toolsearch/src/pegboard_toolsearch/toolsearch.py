@@ -3,26 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property, partial
-from typing import TYPE_CHECKING, Annotated, Any
+from functools import partial
+from typing import TYPE_CHECKING, Annotated
 
 from pydantic import Field
 
-from pegboard import Change, Context, Input, Output, Text, Tool, hookimpl
+from pegboard import Change, Context, Input, Output, Text, Tool
 from pegboard_toolsearch.answers import ToolSearchOutput, remarks_on, worded
+from pegboard_toolsearch.service import SERVICE, ToolIndexService
 
 # Imports happen inside functions: importing the plugin takes a few milliseconds, and builds nothing.
 
 if TYPE_CHECKING:
-    from pegboard import Entry, Pool, ToolCatalog
-    from pegboard_toolsearch.finder import ToolFinder
-    from pegboard_toolsearch.semantic import Meanings
+    from pegboard import Entry, ToolCatalog
 
 MOST_RESULTS = 20
 MOST_CHARACTERS = 60_000
 """How long the definitions of one answer may be together."""
 LONGEST_QUERY = 4_000
-SERVICE = "tool_index"
 
 
 class ToolSearchInput(Input):
@@ -96,46 +94,3 @@ def _output(entries: Sequence[Entry], catalog: ToolCatalog, ctx: Context) -> Too
             value.definitions += catalog.definitions([entry])
             value.guidance += [entry.record["guidance"]] if entry.record["guidance"] else []
     return value
-
-
-class ToolIndexService:
-    """The index and the vectors of one board; both are made when they are first needed."""
-
-    @cached_property
-    def finder(self) -> ToolFinder:
-        """The index of words."""
-        from pegboard_toolsearch.finder import ToolFinder
-
-        return ToolFinder()
-
-    @cached_property
-    def meanings(self) -> Meanings:
-        """The vectors of tools, for plugins that bring a model of meaning."""
-        from pegboard_toolsearch.semantic import Meanings
-
-        return Meanings()
-
-    def report(self, pool: Pool, query: str, limit: int) -> dict[str, Any]:
-        """A search for people, as plain data: each tool with its score and what each field contributes."""
-        from pegboard_toolsearch.explain import explain
-
-        finder = self.finder
-        found = finder.search(pool, query, limit)
-        rows: list[dict[str, Any]] = []
-        for place, entry in enumerate(found.entries):
-            score = found.scores[place] if place < len(found.scores) else None
-            row = {"name": entry.name, "server": entry.server, "score": score}
-            why = explain(finder, found, entry, score or 0.0)
-            opening = " ".join(finder.document(entry).opening.split())
-            rows.append({**row, "description": opening, "fields": why.fields, "words": why.words})
-        return {"query": query, "tools": rows, "remarks": remarks_on(found, pool, deferred_only=False)}
-
-
-@hookimpl
-def register_tools() -> list[ToolSearch]:
-    return [ToolSearch()]
-
-
-@hookimpl
-def register_services() -> dict[str, object]:
-    return {SERVICE: ToolIndexService()}

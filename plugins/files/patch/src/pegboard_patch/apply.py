@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
@@ -9,7 +10,7 @@ from pathlib import Path
 
 from pegboard import Context, ToolError
 from pegboard_files import FileState, Undo
-from pegboard_files.safe_open import real_path
+from pegboard_files.safe_open import open_approved, real_path
 from pegboard_patch.plan import Step
 
 Back = Callable[[], object]
@@ -37,7 +38,7 @@ def _take(step: Step, ctx: Context, undo: list[tuple[Path, Back]]) -> tuple[str,
 
         def restore() -> None:
             files.write(step.path, before.data, expected_digest="", approved_paths=allowed)
-            step.path.chmod(gone.mode)
+            _set_mode(step.path, gone.mode, ctx)
 
         undo.append((step.path, restore))
         return ()
@@ -76,6 +77,15 @@ def _make_folders(path: Path, ctx: Context, undo: list[tuple[Path, Back]]) -> No
     except OSError as error:
         raise ToolError(f"Cannot create the folder {place.parent}: {error.strerror}.") from None
     undo += [(folder, folder.rmdir) for folder in reversed(missing)]
+
+
+def _set_mode(path: Path, mode: int, ctx: Context) -> None:
+    """Through a descriptor: a link that has taken the place of the file must not pass the mode on."""
+    descriptor = open_approved(path, ctx.approved_paths, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    try:
+        os.fchmod(descriptor, mode)
+    finally:
+        os.close(descriptor)
 
 
 def _take_back(undo: list[tuple[Path, Back]]) -> list[Path]:

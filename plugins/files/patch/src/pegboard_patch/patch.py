@@ -7,7 +7,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from pegboard import Context, Facts, Input, Settings, Tool, ToolError, hookimpl
+from pegboard import Context, Facts, Input, Tool, ToolError
 from pegboard.wording import counted
 from pegboard_files.records import terminal_text
 from pegboard_patch.parsing import PatchError, parse, parts_of
@@ -125,15 +125,3 @@ class ApplyPatch(Tool[ApplyPatchInput, ApplyPatchOutput]):
 
     def render_error(self, message: str, /) -> object | None:
         return terminal_text(f"ApplyPatch failed: {message}")
-
-
-@hookimpl
-def register_tools() -> list[ApplyPatch]:
-    return [ApplyPatch()]
-
-
-@hookimpl
-def register_models(settings: Settings) -> dict[str, dict[str, object]]:
-    """Models that know this form of patch get it in the place of Edit and Write."""
-    swap = {"Edit": "ApplyPatch", "Write": "ApplyPatch"}
-    return {name: {"tools": {"swap": swap}} for name in settings.get("patch.models")}

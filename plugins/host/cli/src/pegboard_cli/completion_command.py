@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from pegboard_cli import options
-from pegboard_cli.main import COMMANDS, OK
+from pegboard_cli.main import OK
 
 # Imports happen inside functions: a listing and --help must not load what only other commands need.
 
@@ -27,16 +27,27 @@ complete -o default -F _pegboard pegboard
 _pegboard() {
     local -a found
     found=("${(@f)$(pegboard __complete "${(@)words[2,CURRENT]}" 2>/dev/null)}")
-    compadd -- $found || _files
+    compadd -- ${found:#} || _files
 }
-compdef _pegboard pegboard
+if [[ $zsh_eval_context[-1] == loadautofunc ]]; then
+    _pegboard "$@"
+else
+    compdef _pegboard pegboard
+fi
 """,
     "fish": """\
-complete -c pegboard -f -a '(pegboard __complete (commandline -opc)[2..-1] (commandline -ct) 2>/dev/null)'
+function __pegboard_words
+    set -l before (commandline -opc)
+    set -l found (pegboard __complete $before[2..-1] (commandline -ct) 2>/dev/null)
+    if test (count $found) -gt 0
+        printf '%s\n' $found
+    else
+        __fish_complete_path (commandline -ct)
+    end
+end
+complete -c pegboard -f -a '(__pegboard_words)'
 """,
 }
-
-FLAGS = ["--help", "--json", "--only", "--no-family", "--no-tool", "--settings", "--cwd", "--debug"]
 
 
 def run(words: list[str]) -> int:
@@ -49,28 +60,8 @@ def run(words: list[str]) -> int:
 
 def complete(words: list[str]) -> int:
     """Print the completions for the last word."""
+    from pegboard_cli.completion_words import completions
+
     before, last = words[:-1], words[-1] if words else ""
-    sys.stdout.write("".join(f"{word}\n" for word in candidates(before, last) if word.startswith(last)))
+    sys.stdout.write("".join(f"{word}\n" for word in completions(before, last) if word.startswith(last)))
     return OK
-
-
-def candidates(before: list[str], last: str) -> list[str]:
-    """Commands first; then flags, tool names or families as the words before suggest."""
-    if not before:
-        return [*COMMANDS, "--help", "--version"]
-    if before[-1] in ("--no-family", "--only"):
-        from pegboard.hosting import FAMILIES
-
-        return list(FAMILIES)
-    if last.startswith("-"):
-        return FLAGS
-    if before in (["call"], ["tools", "show"]) or before[-1] == "--no-tool":
-        from pegboard.settings import load
-        from pegboard_cli.tools_command import the_pool
-
-        return the_pool(load()).names
-    if before[0] == "settings":
-        from pegboard.settings import installed_keys
-
-        return list(installed_keys())
-    return {"tools": ["search", "show"], "completion": sorted(SCRIPTS)}.get(before[0], []) if len(before) == 1 else []

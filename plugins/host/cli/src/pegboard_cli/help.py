@@ -14,8 +14,19 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from pegboard.hosting import CommandRecord
 
-FOR_AUTHORS = ("new", "check", "build")
+FOR_AUTHORS = {
+    "new": "create a package with a tool, a policy, a provider or a command",
+    "check": "lint a plugin and test its tools against the contract",
+    "build": "build a bundle that contains only the tools you choose",
+}
 """Commands in their own distribution, because it has large dependencies."""
+ELSEWHERE = {
+    "pegboard-authors": FOR_AUTHORS,
+    "pegboard-mcp": {"mcp": "list and manage MCP servers"},
+    "pegboard-rules": {"audit": "which calls were allowed or denied, when, and by whom"},
+    "pegboard-undo": {"undo": "restore the files that a session changed"},
+}
+"""What commands of our other distributions do, because help must not import them. Others are named by their origin."""
 
 SUMMARY = "A plugin framework for LLM-agent tools, with permissions, a streaming runtime and a CLI."
 
@@ -32,7 +43,10 @@ Every command has --help with examples, and every listing has --json.
 def show_help() -> int:
     """`pegboard --help`."""
     lines = ["usage: pegboard COMMAND [OPTIONS]", "", "A plugin framework for LLM-agent tools.", "", "commands:"]
-    foreign = {command["name"]: f"from {command['dist']}" for command in foreign_commands()}
+    foreign = {
+        command["name"]: ELSEWHERE.get(command["dist"], {}).get(command["name"], f"from {command['dist']}")
+        for command in foreign_commands()
+    }
     both = {**foreign, **COMMANDS}
     width = max(map(len, both))
     lines += [f"  {visible(name):<{width}}  {visible(what)}" for name, what in both.items()]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from contextlib import contextmanager
 
 from pegboard import Settings
 from pegboard.settings import load, project_root, working_directory
@@ -14,7 +15,7 @@ from pegboard_trust import Trust
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from typing import Any
 
     from pegboard import Board, PegboardError
@@ -32,9 +33,31 @@ def is_mode(name: str | None, board: Board) -> bool:
     return False
 
 
+class _Parser(argparse.ArgumentParser):
+    """A parser that can be caught in the moment in which it would read the words of a command."""
+
+    catch: Callable[[argparse.ArgumentParser], BaseException] | None = None
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Read the words, unless the parser itself is wanted."""
+        if _Parser.catch:
+            raise _Parser.catch(self)
+        return super().parse_known_args(args, namespace)
+
+
+@contextmanager
+def capturing(catch: Callable[[argparse.ArgumentParser], BaseException]) -> Iterator[None]:
+    """Inside, a command that is run raises `catch(parser)` once its options are known."""
+    _Parser.catch = catch
+    try:
+        yield
+    finally:
+        _Parser.catch = None
+
+
 def parser(name: str, what: str, examples: str) -> argparse.ArgumentParser:
     """A parser for one command, with the options that every command has."""
-    made = argparse.ArgumentParser(
+    made = _Parser(
         prog=f"pegboard {name}",
         description=what,
         epilog=f"examples:\n{examples}",

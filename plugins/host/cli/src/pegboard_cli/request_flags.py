@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 PLAIN = {
     "system_prompt": "systemPrompt",
     "append_system_prompt": "appendSystemPrompt",
+    "thinking_display": "thinkingDisplay",
     "effort": "effort",
     "speed": "speed",
     "service_tier": "serviceTier",
@@ -30,6 +31,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     told.add_argument("--append-system-prompt", metavar="TEXT", help="more instructions: text or @file")
     asked = parser.add_argument_group("how the model is asked")
     asked.add_argument("--thinking", metavar="T", help="adaptive, off, or the number of tokens to think with")
+    asked.add_argument("--thinking-display", metavar="D", help="summarized or omitted: what is shown of the thinking")
     asked.add_argument("--effort", metavar="E", help="low, medium, high, xhigh or max")
     asked.add_argument("--max-tokens", type=int, metavar="N", help="the maximum length of an answer")
     asked.add_argument("--json-schema", metavar="FILE", help="the final answer must be JSON that follows this schema")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import os
 import threading
+import time
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
@@ -20,8 +21,11 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("pegboard")
 
-HEAD_START = 0.2
-"""Seconds until the first request should be sent; before that, two threads that import would slow each other down."""
+HEAD_START = 2.0
+"""Seconds until it begins in any case. Earlier as soon as the program waits, which it does for the first answer: before
+that, two threads that import would slow each other down."""
+PAUSE, BUSY = 0.03, 0.3
+"""How long to look whether the program waits, and the share of that time from which on it does not."""
 PATIENCE = 0.05
 """Seconds to wait at the end for the import that is going on."""
 MORE = "WARM_UP"
@@ -45,7 +49,7 @@ def warming_up(entries: Sequence[Entry], plugins: Sequence[PluginRecord]) -> Gen
 
 
 def _import_all(plugins: Sequence[PluginRecord], stop: threading.Event) -> None:
-    stop.wait(HEAD_START)
+    _await_idleness(stop)
     for plugin in plugins:
         module_name = plugin["value"].partition(":")[0].strip()
         if not stop.is_set() and _is_as_described(module_name, plugin):
@@ -53,6 +57,16 @@ def _import_all(plugins: Sequence[PluginRecord], stop: threading.Event) -> None:
             for more in getattr(module, MORE, ()):
                 if not stop.is_set():
                     _imported(more)
+
+
+def _await_idleness(stop: threading.Event) -> None:
+    """Return when the program computes little, which is when its first request is on its way."""
+    until = time.monotonic() + HEAD_START
+    while not stop.is_set() and time.monotonic() < until:
+        began, used = time.monotonic(), time.process_time()
+        stop.wait(PAUSE)
+        if time.process_time() - used < BUSY * (time.monotonic() - began):
+            return
 
 
 def _is_as_described(module_name: str, plugin: PluginRecord) -> bool:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pegboard import Context, Input, Tool
+from pegboard.wording import on_one_line
 from pegboard_memory.collector import Collection, Collector, MemoryFile, within
 from pegboard_memory.memory_line import add_memory
 from pegboard_memory.workspace import Workspace
@@ -137,8 +138,6 @@ class Memory:
 
 
 def _as_words(file: MemoryFile, *, is_change: bool) -> str:
-    origin = ORIGINS[file.origin].format(file.importer)
-    head = (
-        f"{file.path} ({origin}) has changed. It now says:" if is_change else f"Instructions in {file.path} ({origin}):"
-    )
+    origin, path = ORIGINS[file.origin].format(on_one_line(file.importer)), on_one_line(file.path)
+    head = f"{path} ({origin}) has changed. It now says:" if is_change else f"Instructions in {path} ({origin}):"
     return "\n\n".join((head, *file.remarks, file.text))

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pegboard import Context
+from pegboard.wording import on_one_line
 from pegboard_prompt.git import branch_of, find_repository, has_changes
 
 if TYPE_CHECKING:
@@ -48,8 +49,8 @@ class Environment:
         self._told = {**now, **self._told}
         rows = [f"Working directory: {now['cwd']}"]
         if ctx.roots:
-            rows.append(f"Further folders: {', '.join(map(str, ctx.roots))}")
-        rows += [f"Platform: {_platform()}", f"Shell: {Path(os.environ.get('SHELL') or 'sh').name}"]
+            rows.append(f"Further folders: {', '.join(on_one_line(str(root)) for root in ctx.roots)}")
+        rows += [f"Platform: {_platform()}", f"Shell: {on_one_line(Path(os.environ.get('SHELL') or 'sh').name)}"]
         rows += [f"Date: {now['date']}", f"Git: {await self._git(ctx, now['branch'])}"]
         rows.append(f"Permission mode: {now['mode']}")
         return "Environment, when the session started\n" + "\n".join(f"- {row}" for row in rows)
@@ -88,7 +89,7 @@ class Environment:
             "date": self._clock,
             "mode": lambda: str(ctx.mode),
             "branch": lambda: branch_of(found[1]) if found else "",
-            "cwd": lambda: str(ctx.cwd),
+            "cwd": lambda: on_one_line(str(ctx.cwd)),
         }
         return {name: all_of_it[name]() for name in names}
 

@@ -214,9 +214,8 @@ class SessionHooks:
     async def start_agent(self, transcript: Path | None, ctx: Context) -> str | None:
         """Tell a sub-agent something before its prompt.
 
-        Called each time a sub-agent begins to work; `start_session` is for the person's own session. All
-        implementations are called; their texts are put before the prompt. An exception is noted and stops nothing. May
-        await.
+        Called each time a sub-agent begins to work; `start_session` is for the person's own session. Everyone is asked;
+        their texts are put before the prompt. An exception is noted and stops nothing. May await.
 
         :param transcript: the file that the sub-agent's conversation is written to, if there is one.
         :param ctx: where the sub-agent works; `ctx.agent` says which one it is.

@@ -84,8 +84,7 @@ class Session:
         self.account.price(self.model)  # A budget that could not be kept is refused now.
         self.restored = Restored()
         """What an earlier process left behind, for plugins that continue from it."""
-        self.conversation = Conversation(self)
-        self.system_prompt = SystemPrompt(self)
+        self.conversation, self.system_prompt = Conversation(self), SystemPrompt(self)
         self.tools = ModelTools(board, ctx.agent.kind if ctx else "main")
         """The tools of the board as the model gets them."""
         self.desk = SessionBoard(board, self.id)
@@ -93,7 +92,7 @@ class Session:
         self.ctx = replace(ctx or board.context(), session_id=self.id, gate=self.desk.nested)
         self.hooks, self.interruption = HookCalls(board, of_agent=parent is not None), Interruption()
         self._exchange: Exchange = Exchange(self, parent._exchange if parent else None)
-        self._busy, self._context = False, list[Block]()
+        self.is_running, self._context = False, list[Block]()
         self.on_task_stopped: list[Callable[[Task], None]] = []
         """Called with background work that is stopped."""
         self.compaction: Compaction = Compaction(self)
@@ -139,11 +138,6 @@ class Session:
     def profile(self) -> ModelProfile:
         """What is known about the model."""
         return self.models.profile(self.model)
-
-    @property
-    def is_running(self) -> bool:
-        """Whether a prompt is being answered."""
-        return self._busy
 
     @property
     def is_interrupted(self) -> bool:
@@ -192,7 +186,7 @@ class Session:
         """Answer one prompt. Raises `ProviderError` when the model cannot be asked; the conversation stays usable."""
         given = [{"type": "text", "text": prompt}] if isinstance(prompt, str) else prompt
         content = [as_block(block) for block in given]
-        self._busy = True
+        self.is_running = True
         self.interruption.reset()
         try:
             if spent := self.account.spent:
@@ -202,7 +196,7 @@ class Session:
             await self.hooks.failed(self.ctx, error)
             raise
         finally:
-            self._busy = False
+            self.is_running = False
 
     async def _answer_prompt(self, content: list[Block]) -> Outcome:
         refusal, more = "", list[Block]()
@@ -257,11 +251,6 @@ class Session:
     def interrupt(self, why: str = "by the user", *, limit: str = "") -> None:
         """Stop the running turn: calls are answered as cancelled, and `run` returns, stopped by the `limit` if any."""
         self.interruption.request(why, limit)
-
-    def note_stopped_task(self, task: Task) -> None:
-        """Background work is stopped."""
-        for listener in self.on_task_stopped:
-            listener(task)
 
     def break_off(self) -> Outcome:
         """The outcome of a run that was cancelled from outside and whose conversation continues."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from pegboard.wording import did_you_mean, listed, shown
@@ -76,15 +76,16 @@ def _is_amount(value: object) -> bool:
 def _tools(key: str, value: object) -> str:
     if not isinstance(value, dict):
         return f"{key} must be an object with {listed(TOOL_FIELDS)}, got {shown(value)}."
-    for name, given in value.items():
-        if name not in TOOL_FIELDS:
-            return f"{key}: there is no field {name!r}. The fields are {listed(TOOL_FIELDS)}."
-        if fault := TOOL_FIELDS[name](f"{key}.{name}", given):
-            return fault
-    return ""
+    if stranger := next((name for name in value if name not in TOOL_FIELDS), ""):
+        return f"{key}: there is no field {stranger!r}. The fields are {listed(TOOL_FIELDS)}."
+    return _first_fault(key, value, TOOL_FIELDS)
 
 
 Check = Callable[[str, Any], str]
+
+
+def _first_fault(key: str, value: dict[str, Any], checks: Mapping[str, Check]) -> str:
+    return next((fault for name, given in value.items() if (fault := checks[name](f"{key}.{name}", given))), "")
 
 
 def _one_of(*choices: str) -> Check:
@@ -120,15 +121,12 @@ OPTION_FIELDS: dict[str, Check] = {
 """What a row may say about how its model is asked: the settings of the same names."""
 
 
-def _options(key: str, value: object) -> str:
-    if not isinstance(value, dict):
-        return f"{key} must be an object, got {shown(value)}."
-    for name, given in value.items():
-        if name not in OPTION_FIELDS:
-            return f"{key}: there is no option {name!r}.{did_you_mean(name, OPTION_FIELDS)}"
-        if fault := OPTION_FIELDS[name](f"{key}.{name}", given):
-            return fault
-    return ""
+def _options(key: str, value: Any) -> str:
+    if fault := _object(key, value):
+        return fault
+    if stranger := next((name for name in value if name not in OPTION_FIELDS), ""):
+        return f"{key}: there is no option {stranger!r}.{did_you_mean(stranger, OPTION_FIELDS)}"
+    return _first_fault(key, value, OPTION_FIELDS)
 
 
 TOOL_FIELDS: dict[str, Check] = {"hide": _names, "show": _names, "swap": _words, "reword": _words}

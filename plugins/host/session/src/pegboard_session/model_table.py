@@ -52,6 +52,11 @@ class ModelTable:
                 raise DefinitionError(f"The provider {getattr(provider, 'name', '?')}: the model {name}: {fault}")
         return cls([*reversed(registered), own, *rows_of(board.settings)])
 
+    def names(self) -> list[str]:
+        """The models that are known by name, and their aliases."""
+        rows = (name for table in self._tables for name in table)
+        return sorted({name for name in (*rows, *self._aliases) if "*" not in name})
+
     def resolve(self, name: str) -> str:
         """The model that a name means; a name that is no alias means itself."""
         return self._aliases.get(name, name)

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pegboard import Services
+from pegboard_processes import Task
 from pegboard_processes.background import LocalBackground
 from pegboard_processes.service import LocalProcesses
 from pegboard_session.completion import ProviderModel
@@ -28,7 +29,12 @@ async def open_services(session: Session, exits: AsyncExitStack) -> Services:
         processes = await exits.enter_async_context(processes.apart(sweeps=True))
     background = services.background
     if background is None:
-        background = await exits.enter_async_context(LocalBackground(on_stop=session.note_stopped_task))
+
+        def tell(task: Task) -> None:
+            for listener in session.on_task_stopped:  # Asked now: plugins add listeners after the services are open.
+                listener(task)
+
+        background = await exits.enter_async_context(LocalBackground(on_stop=tell))
     model = services.model
     if model is None or isinstance(model, ProviderModel):  # A sub-agent's questions are on its own account.
         model = ProviderModel(session.provider, session.model, account=session.account)

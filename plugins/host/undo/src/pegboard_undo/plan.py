@@ -62,8 +62,8 @@ class Step:
         old = self.earlier_bytes()
         if b"\0" in now + old:
             return "(binary)"
-        texts = [data.decode("utf-8", "replace").splitlines() for data in (now, old)]
-        lines = list(difflib.unified_diff(*texts, "now", "restored", lineterm="", n=2))
+        now_lines, old_lines = (data.decode("utf-8", "replace").splitlines() for data in (now, old))
+        lines = list(difflib.unified_diff(now_lines, old_lines, "now", "restored", lineterm="", n=2))
         more = [f"({counted(len(lines) - MOST_LINES, 'more line')})"] if len(lines) > MOST_LINES else []
         return "\n".join([*lines[:MOST_LINES], *more])
 

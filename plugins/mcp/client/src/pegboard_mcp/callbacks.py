@@ -45,6 +45,7 @@ class Callbacks:
             import mcp_types as types
 
             said = await self._ask("elicit", connection.server.name, params)
+            action: Any
             action, content = said or ("cancel", None)
             return types.ElicitResult(action=action, content=content)
 

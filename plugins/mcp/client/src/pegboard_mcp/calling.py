@@ -39,12 +39,12 @@ async def call_tool(hub: Hub, connection: Connection, tool: str, args: dict[str,
     limit = connection.server.timeout or hub.settings.get("mcp.callTimeout")
     errand = Errand()
 
-    async def progress(done: float, total: float | None, message: str | None) -> None:
-        errand.post((done, total, message))
+    async def tell(progress: float, total: float | None, message: str | None) -> None:
+        errand.post((progress, total, message))
 
     async def act(client: Client) -> Any:
         with anyio.fail_after(limit):
-            return await client.call_tool(tool, args, progress_callback=progress)
+            return await client.call_tool(tool, args, progress_callback=tell)
 
     result = await ask_server(hub, connection, act, ctx, errand)
     blocks = blocks_of(result.content, result.structured_content)

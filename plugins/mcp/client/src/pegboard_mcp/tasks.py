@@ -62,13 +62,14 @@ class Tasks(ClientExtension):
 
 
 async def _finished(first: TaskResult, ctx: ClaimContext) -> types.CallToolResult:
-    params, state, pause = TaskParams(taskId=first.task_id), first, FIRST_PAUSE
+    params, pause = TaskParams(taskId=first.task_id), FIRST_PAUSE
+    state: TaskState = first
     try:
         while state.status in ("working", "submitted"):
             asked = state.poll_interval_ms
             await anyio.sleep(min(asked / 1000 if asked else pause, LONGEST_PAUSE))
             pause = min(pause * 1.5, LONGEST_PAUSE)
-            state = await ctx.session.send_request(GetTask(params=params), TaskState)  # type: ignore[assignment]
+            state = await ctx.session.send_request(GetTask(params=params), TaskState)
     except anyio.get_cancelled_exc_class():
         with anyio.move_on_after(1, shield=True):
             await ctx.session.send_request(CancelTask(params=params), types.EmptyResult)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Protocol, cast
 
 import anyio
 
@@ -22,6 +22,14 @@ Answer with one JSON object and nothing else: {"ok": true} if the condition hold
 OBJECT = re.compile(r"\{.*\}", re.DOTALL)
 TOOLS = ("Read", "Grep", "Glob")
 MAX_TURNS = 50
+
+
+class Agents(Protocol):
+    """What is asked of the service that starts sub-agents."""
+
+    async def ask(self, definition: AgentDefinition, prompt: str, seconds: float) -> Any:
+        """The outcome of a new agent."""
+        ...
 
 
 async def run_prompt(handler: Handler, firing: Firing, ctx: Context) -> HandlerRun:
@@ -43,20 +51,13 @@ async def run_agent(handler: Handler, firing: Firing, ctx: Context) -> HandlerRu
     """A sub-agent that may read. Its own calls pass all guards, but start no further agents of this kind."""
     if inside.get():
         return HandlerRun(0)
-    try:
-        # Only this type of handler needs the package, so it may be missing.
-        from pegboard_agent.service import SubAgentRequest, find_agents_service
-    except ImportError:
-        return HandlerRun(unable="A handler of type agent needs the package pegboard-agent.")
-    agents = find_agents_service(ctx)
+    agents = ctx.services.others.get("agents")
     if agents is None:
-        return HandlerRun(unable="This host does not support sub-agents.")
-    definition = AgentDefinition("hook", "Checks an event for a hook.", ANSWER, TOOLS, max_turns=MAX_TURNS)
+        return HandlerRun(unable="A handler of type agent needs a session and the package pegboard-agent.")
+    definition = AgentDefinition("hook", handler.name, ANSWER, TOOLS, model=_model(handler), max_turns=MAX_TURNS)
     token = inside.set("agent")
     try:
-        child = agents.prepare(SubAgentRequest(definition, description=handler.name, model=_model(handler)))
-        with child:
-            outcome = await child.run(_question(handler, firing), seconds=handler.timeout)
+        outcome = await cast("Agents", agents).ask(definition, _question(handler, firing), handler.timeout)
     except ToolError as error:
         return HandlerRun(problem=error.message)
     finally:

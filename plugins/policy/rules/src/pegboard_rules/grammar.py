@@ -72,12 +72,12 @@ class Rule:
             return "For this tool, the parentheses may contain only a parameter and its value."
         if subject.kind == "host" and not param:
             return f"Write {tool}(domain:example.com)."
-        if subject.governed_by and (not param or self.kind == "allow"):
-            return f"Path rules for {tool} are never used. Write {subject.governed_by}({inside})."
+        if subject.governed_by and self.kind == "allow":
+            return f"Path rules that allow {tool} are never used. Write {subject.governed_by}({inside})."
         fixed = subject.kind in ("name", "host", "parameter")
         if self.kind == "allow" and param and (fixed or (subject.kind == "command" and param[1] != "*")):
             return "Rules on parameters can only deny or ask, not allow."
-        if subject.takes_paths and inside.startswith("!"):
+        if subject.guards_paths and inside.startswith("!"):
             return "A path rule cannot be negated with an exclamation mark."
         return ""
 

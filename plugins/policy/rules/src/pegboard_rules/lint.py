@@ -48,7 +48,9 @@ def _faults(rule: Rule, subject: Subject, known: set[str], rules: RuleSet) -> It
     if rule.tool not in known and not set("_*") & set(rule.tool):
         yield f"There is no tool {rule.tool!r}.{did_you_mean(rule.tool, known)}"
     inside = rule.specifier or ""
-    is_path = rule.may_be_path and (rule.is_capability or (subject.takes_paths and subject is not ANYTHING))
+    is_path = rule.may_be_path and (rule.is_capability or (subject.guards_paths and subject is not ANYTHING))
+    if is_path and subject.governed_by and not rule.param:
+        yield f"It holds for {rule.tool} only. Write {subject.governed_by}({inside}) for every tool and what it finds."
     from_settings = is_path and inside.startswith("/") and not inside.startswith("//")
     if from_settings and rule.layer in ("user", "managed"):
         yield f"A leading / means {rule.anchor} here. Write /{inside} to start at the root of the file system."
@@ -74,7 +76,8 @@ def covers(rule: Rule, text: str, rules: RuleSet, subject: Subject = ANYTHING) -
         return True
     if rule.param and rule.kind != "allow" and value_matches(rule.param[1], text):
         return True
-    return rule.may_be_path and (rule.is_capability or subject.takes_paths) and _covers_path(rule, text, rules)
+    is_used = subject.takes_paths if rule.kind == "allow" else subject.guards_paths
+    return rule.may_be_path and (rule.is_capability or is_used) and _covers_path(rule, text, rules)
 
 
 def _covers_path(rule: Rule, text: str, rules: RuleSet) -> bool:

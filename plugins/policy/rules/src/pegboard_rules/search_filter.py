@@ -11,6 +11,7 @@ from pegboard import Context, ResolvedPath, Tool, resolve_path
 from pegboard_rules.grammar import Rule
 from pegboard_rules.match_call import guards_of
 from pegboard_rules.ruleset import RuleSet
+from pegboard_rules.subjects import READ
 from pegboard_rules.tool_rules import ToolRules
 
 _KIND, _LINK = 0o170000, 0o120000
@@ -23,6 +24,8 @@ def path_filter(tool: Tool[Any, Any], root: str, ctx: Context) -> Callable[[str]
     cover the root as well: then the answer is already known. A path that cannot be resolved is withheld.
     """
     rules = RuleSet.of(ctx.settings)
+    if any(rule.kind == "deny" and rule.tool == READ for rule in rules.whole.values()):
+        return lambda path: False  # Reading is denied altogether.
     view = rules.of_tool(tool)
     if rules.guard_root.empty and rules.guard_cwd.empty and not view.guards_paths:
         return None

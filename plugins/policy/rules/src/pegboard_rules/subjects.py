@@ -23,7 +23,7 @@ class Subject:
     kind: str = ""
     parameter: str = ""
     governed_by: str = ""
-    """The capability whose path rules govern the tool; its own are never used."""
+    """The capability whose path rules govern the tool. Of its own, those that deny or ask hold as well."""
 
     @classmethod
     def of(cls, declared: Tool[Any, Any] | ToolInfo) -> Subject:
@@ -34,8 +34,13 @@ class Subject:
 
     @property
     def takes_paths(self) -> bool:
-        """Whether path rules of the tool itself are used."""
-        return self.kind in ("", "path") and not self.governed_by
+        """Whether path rules of the tool itself can allow."""
+        return self.guards_paths and not self.governed_by
+
+    @property
+    def guards_paths(self) -> bool:
+        """Whether path rules of the tool itself can deny and ask."""
+        return self.kind in ("", "path")
 
     @property
     def takes_texts(self) -> bool:

@@ -74,8 +74,8 @@ class ToolRules:
         self.guard_root, self.guard_cwd = PathIndex(rules.volume), PathIndex(rules.volume)
         self.allow_root, self.allow_cwd = PathIndex(Volume()), PathIndex(Volume())
         for rule in own:
-            if self.subject.takes_paths and rule.may_be_path:
-                guards = rule.kind != "allow"
+            guards = rule.kind != "allow"
+            if rule.may_be_path and (self.subject.guards_paths if guards else self.subject.takes_paths):
                 root, cwd = (self.guard_root, self.guard_cwd) if guards else (self.allow_root, self.allow_cwd)
                 rules.add_path(rule, root, cwd)
         self.guards_paths = not (self.guard_root.empty and self.guard_cwd.empty)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from pegboard import Settings, hookimpl
-from pegboard_bash.bash import Bash, BashInput, BashOutput, register_tools
 
 if TYPE_CHECKING:
+    from pegboard_bash.bash import Bash, BashInput, BashOutput
     from pegboard_bash.codes import register_exit_codes
     from pegboard_bash.examples import wrong_examples
     from pegboard_bash.programs import Program, register_programs
@@ -31,11 +31,17 @@ __all__ = [
     "wrong_examples",
 ]
 WARM_UP = (
-    *("pegboard_bash.refusals", "pegboard_bash.understanding", "pegboard_bash.table", "pegboard_bash.confinement"),
+    *(
+        "pegboard_bash.bash",
+        "pegboard_bash.refusals",
+        "pegboard_bash.understanding",
+        "pegboard_bash.table",
+        "pegboard_bash.confinement",
+    ),
     *("pegboard_bash.bash_call", "pegboard_bash.render", "tree_sitter", "tree_sitter_bash"),
 )
 """What the first call imports; a host may do it ahead, while it waits for the model."""
-_HOMES = {
+_HOMES = dict.fromkeys(("Bash", "BashInput", "BashOutput"), "bash") | {
     "Program": "programs",
     "Understanding": "understanding",
     "git_environment": "repository",
@@ -44,6 +50,13 @@ _HOMES = {
     "understand": "understanding",
     "wrong_examples": "examples",
 }
+
+
+@hookimpl
+def register_tools() -> list[Bash]:
+    from pegboard_bash.bash import Bash
+
+    return [Bash()]
 
 
 @hookimpl

@@ -12,7 +12,7 @@ from anyio import get_current_task
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
-from pegboard import Ask, Change, Context, Decision, Facts, Input, Output, Tool, ToolError, hookimpl
+from pegboard import Ask, Change, Context, Decision, Facts, Input, Output, Tool, ToolError
 
 if TYPE_CHECKING:
     from pegboard_bash.snapshot import Snapshot
@@ -216,8 +216,3 @@ def _in_event_loop() -> bool:
     except RuntimeError:
         return False
     return True
-
-
-@hookimpl
-def register_tools() -> list[Bash]:
-    return [Bash()]

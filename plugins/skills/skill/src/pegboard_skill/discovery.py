@@ -25,7 +25,7 @@ NO_LINKS = "Symbolic links are not followed in an untrusted project."
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class SkillLocation:
     """A folder with skills or commands, and what counts for all of them."""
 
     folder: str
@@ -71,13 +71,16 @@ def discover(settings: Settings, env: Mapping[str, str], visited: Iterable[str] 
     at_home = home(env)
     folders = [folder for folder in project_folders(settings) if folder != at_home]
     folders += [folder for folder in visited if folder not in folders]
-    own = [Place(os.path.join(MANAGED, "skills"), "managed"), Place(os.path.join(MANAGED, "commands"), "managed", True)]
+    own = [
+        SkillLocation(os.path.join(MANAGED, "skills"), "managed"),
+        SkillLocation(os.path.join(MANAGED, "commands"), "managed", True),
+    ]
     own += _below([at_home] if at_home else [], "user", trusted=True)
-    brought = [Place(folder, "package") for _dist, folder in package_folders(index)]
+    brought = [SkillLocation(folder, "package") for _dist, folder in package_folders(index)]
     for plugin in plugin_folders(settings):
         known = (("CLAUDE_PLUGIN_ROOT", plugin.root),)
-        brought += [Place(folder, "plugin", False, True, f"{plugin.name}:", known) for folder in plugin.skills]
-        brought += [Place(folder, "plugin", True, True, f"{plugin.name}:", known) for folder in plugin.commands]
+        brought += [SkillLocation(folder, "plugin", False, True, f"{plugin.name}:", known) for folder in plugin.skills]
+        brought += [SkillLocation(folder, "plugin", True, True, f"{plugin.name}:", known) for folder in plugin.commands]
     projects = _below(reversed(folders), "project", trusted=settings.trusted)
     # An untrusted project comes last: what it brings under a name in use is not used.
     order = [*own, *projects, *brought] if settings.trusted else [*own, *brought, *projects]
@@ -87,15 +90,15 @@ def discover(settings: Settings, env: Mapping[str, str], visited: Iterable[str] 
     return made
 
 
-def _below(folders: Iterable[str], origin: str, *, trusted: bool) -> list[Place]:
-    places: list[Place] = []
+def _below(folders: Iterable[str], origin: str, *, trusted: bool) -> list[SkillLocation]:
+    places: list[SkillLocation] = []
     for folder in folders:
-        places += [Place(os.path.join(folder, name), origin, False, trusted) for name in SKILLS]
-        places += [Place(os.path.join(folder, name), origin, True, trusted) for name in COMMANDS]
+        places += [SkillLocation(os.path.join(folder, name), origin, False, trusted) for name in SKILLS]
+        places += [SkillLocation(os.path.join(folder, name), origin, True, trusted) for name in COMMANDS]
     return places
 
 
-def _add(place: Place, made: Catalogue, index: SkillIndex) -> None:
+def _add(place: SkillLocation, made: Catalogue, index: SkillIndex) -> None:
     known = made.commands if place.is_command else made.skills
     files = _command_files(place, made) if place.is_command else _skill_files(place, made)
     for path, names in files:
@@ -114,7 +117,7 @@ def _add(place: Place, made: Catalogue, index: SkillIndex) -> None:
             known[key] = Skill(name, head, path, place.origin, place.is_command, place.trusted, place.variables)
 
 
-def _skill_files(place: Place, made: Catalogue) -> Iterator[tuple[str, tuple[str, ...]]]:
+def _skill_files(place: SkillLocation, made: Catalogue) -> Iterator[tuple[str, tuple[str, ...]]]:
     """The files of skills, each with the name of its folder."""
     if os.path.isfile(alone := os.path.join(place.folder, FILE)):  # A plugin may name the folder of one skill.
         yield alone, (os.path.basename(place.folder),)
@@ -129,7 +132,7 @@ def _skill_files(place: Place, made: Catalogue) -> Iterator[tuple[str, tuple[str
         yield path, (os.path.basename(os.path.dirname(path)),)
 
 
-def _walk(folder: str, depth: int, place: Place, made: Catalogue) -> Iterator[str]:
+def _walk(folder: str, depth: int, place: SkillLocation, made: Catalogue) -> Iterator[str]:
     try:
         with os.scandir(folder) as entries:
             found = sorted(entries, key=lambda entry: entry.name)
@@ -147,7 +150,7 @@ def _walk(folder: str, depth: int, place: Place, made: Catalogue) -> Iterator[st
             yield from _walk(entry.path, depth + 1, place, made)
 
 
-def _command_files(place: Place, made: Catalogue) -> Iterator[tuple[str, tuple[str, ...]]]:
+def _command_files(place: SkillLocation, made: Catalogue) -> Iterator[tuple[str, tuple[str, ...]]]:
     """The files of commands, each with its names: that of the file, and with its folders before it."""
     if place.folder.endswith(".md"):
         yield place.folder, (Path(place.folder).stem,)

@@ -26,7 +26,7 @@ _asked: ContextVar[list[Decision] | None] = ContextVar("what an insertion would 
 
 
 def refuse_to_ask(decision: Decision) -> Deny | None:
-    """The answer to a question, if a skill inserts something just now: nobody is asked, so no."""
+    """The answer to a question, if a skill inserts something just now: no one is asked, so no."""
     asked = _asked.get()
     if asked is None:
         return None
@@ -116,7 +116,7 @@ class Insertion:
 
     def _remedy(self, tool: str, given: JSON, decision: Decision) -> str:
         if decision.rule:
-            return f"The rule {decision.rule} stands in {decision.source}."
+            return f"The rule {decision.rule} is in {decision.source}."
         subject = given.get("command") or given.get("file_path")
         return f"No rule allows it: add {tool}({subject}) to permissions.allow to use this skill."
 

@@ -22,7 +22,7 @@ class Piece(NamedTuple):
 
 
 def pieces_of(body: str) -> list[Piece]:
-    """The text in order. Commands stand in `` !`…` `` and in blocks that begin with ```` ```! ````."""
+    """The text in order. Commands are `` !`…` `` and blocks that begin with ```` ```! ````."""
     found: list[Piece] = []
     block: list[str] = []
     fence, runs = "", False

@@ -51,7 +51,10 @@ class Head:
     @classmethod
     def of(cls, data: dict[str, Any]) -> Head:
         """The head from JSON."""
-        return cls(**{name: tuple(value) if isinstance(value, list) else value for name, value in data.items()})
+        plain: dict[str, Any] = {}
+        for name, value in data.items():
+            plain[name] = tuple(value) if isinstance(value, list) else value
+        return cls(**plain)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,8 @@ from pegboard import Context, Settings
 from pegboard.permission import split_rule
 from pegboard_skill.discovery import COMMANDS, SKILLS, Catalogue, discover, key_of
 from pegboard_skill.grants import Grants
-from pegboard_skill.listing import INTRODUCTION, lines_for
 from pegboard_skill.skill_file import Skill
+from pegboard_skill.skill_list import INTRODUCTION, lines_for
 from pegboard_skill.use import lent_to, run_in_agent, text_of
 
 if TYPE_CHECKING:

@@ -1,5 +1,6 @@
 """Files that define agents, skills and commands, and the folders of plugins that bring them."""
 
+from pegboard_definitions.locations import markdown_files, project_folders
 from pegboard_definitions.markdown import (
     FaultError,
     Markdown,
@@ -8,7 +9,6 @@ from pegboard_definitions.markdown import (
     split_names,
     unseen,
 )
-from pegboard_definitions.places import markdown_files, project_folders
 from pegboard_definitions.plugin_folders import PluginFolder, plugin_folders
 from pegboard_definitions.plugin_layers import with_plugins
 

@@ -17,7 +17,7 @@ ENTRY = re.compile(r"([A-Za-z][A-Za-z0-9_-]*):(?:[ \t]+|$)")
 
 @dataclass(slots=True)
 class Entry:
-    """The lines of one field, as they stand in the file."""
+    """The lines of one field, as they are in the file."""
 
     name: str
     line: int

@@ -85,11 +85,17 @@ def _read(folder: str, source: str, stamp: tuple[int, ...]) -> PluginFolder:
     if not isinstance(name, str) or not NAME.fullmatch(name):
         said = f"{os.path.join(folder, MANIFEST)}: name must be 1 to 64 letters, digits, dots, _ and -, got {name!r}."
         return PluginFolder(f"({folder})", folder, source=source, problems=(*problems, said))
-    lists = {key: tuple(_paths(folder, manifest, key, problems)) for key in LISTS}
-    hooks = _contents(folder, manifest, "hooks", "hooks/hooks.json", problems)
-    servers = _contents(folder, manifest, "mcpServers", ".mcp.json", problems)
+    skills, commands, agents = (tuple(_paths(folder, manifest, key, problems)) for key in LISTS)
     return PluginFolder(
-        name, folder, **lists, hooks=hooks, mcp_servers=servers, source=source, problems=tuple(problems)
+        name,
+        folder,
+        skills,
+        commands,
+        agents,
+        hooks=_contents(folder, manifest, "hooks", "hooks/hooks.json", problems),
+        mcp_servers=_contents(folder, manifest, "mcpServers", ".mcp.json", problems),
+        source=source,
+        problems=tuple(problems),
     )
 
 

@@ -1,4 +1,4 @@
-"""A place for results that are too long for a conversation: kept whole in a file, shown as a preview.
+"""A place for results that are too long for a conversation: kept whole in a file, cut to size where they are shown.
 
 Writing blocks; a caller on an event loop hands `fit` to a worker thread when the result is large.
 """

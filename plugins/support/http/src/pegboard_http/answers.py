@@ -20,6 +20,9 @@ DRAIN_SECONDS = 0.5
 LARGEST_REFUSAL = 1_000_000
 """How many bytes of a refusal are read: a server may send them without end."""
 
+LARGEST_EVENT = 16_000_000
+"""How many bytes one event may have. The longest answer of a model as a single event has far fewer."""
+
 
 async def read_events(response: httpx2.Response, label: str, setting: str) -> AsyncGenerator[tuple[str, bytes], None]:
     """The name and data of each event of a streamed response, which is closed at the end.
@@ -38,6 +41,11 @@ async def read_events(response: httpx2.Response, label: str, setting: str) -> As
         async for chunk in chunks:
             for event in decoder.feed(chunk):
                 yield event
+            if decoder.pending > LARGEST_EVENT:
+                raise ProviderError(
+                    f"{without_password(str(response.url))} sent an event of more than {LARGEST_EVENT:,} bytes. "
+                    f"The answer was cut off there. It may not be {label}; check {setting}."
+                )
     finally:
         await abandon(chunks)
         await response.aclose()

@@ -17,6 +17,8 @@ class EventDecoder:
         self._ended_in_cr = False
         self._name = b""
         self._data: list[bytes] = []
+        self.pending = 0
+        """How many bytes of an event that is not yet complete are kept."""
 
     def feed(self, chunk: bytes) -> Iterator[tuple[str, bytes]]:
         """The name and data of every event that these bytes complete. One without its blank line is dropped."""
@@ -31,14 +33,17 @@ class EventDecoder:
             self._rest = []
         if lines and not lines[-1].endswith((b"\n", b"\r")):
             self._rest.append(lines.pop())  # Joined once, when its end is there: a line may come in many chunks.
+        self.pending += len(chunk)
         for line in lines:
             if text := line.rstrip(b"\r\n"):
                 self._read(text)
             elif self._data:
                 yield self._name.decode("utf-8", "replace"), b"\n".join(self._data)
                 self._name, self._data = b"", []
+                self.pending = sum(map(len, self._rest))
             else:
                 self._name = b""
+                self.pending = sum(map(len, self._rest))
 
     def _read(self, line: bytes) -> None:
         field, _, value = line.partition(b":")  # A comment begins with a colon and so has an empty field.
