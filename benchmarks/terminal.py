@@ -67,21 +67,23 @@ def markdown(tokens):
     text = ""
     while len(text) < tokens * 4:
         text += SECTION.format(number=len(text))
-    with Conversation([{"content": [{"type": "text", "text": text[: tokens * 4] + "\n\nTHE END"}]}], SPEED) as talk:
+    with Conversation([{"content": [{"type": "text", "text": text + "THE END"}]}], SPEED) as talk:
         talk.write("go\r")
         talk.until(b"Part")
-        began, times, updates, marks = time.monotonic(), [talk.cpu()], 0, 1
+        began, times, updates, marks = time.monotonic(), [(time.monotonic(), talk.cpu())], 0, 1
         third = tokens / SPEED / 3
         while b"THE END" not in talk.seen[-4000:]:
             updates += talk.read(0.5)
             if marks < 3 and time.monotonic() - began > third * marks:
-                times.append(talk.cpu())
+                times.append((time.monotonic(), talk.cpu()))
                 marks += 1
         took = time.monotonic() - began
-        times.append(talk.cpu())
-        shares = [(after - before) / third for before, after in pairwise(times)]
+        times.append((time.monotonic(), talk.cpu()))
+        shares = [(after[1] - before[1]) / (after[0] - before[0]) for before, after in pairwise(times)]
         print(f"Markdown, {tokens} tokens at {SPEED}/s, {took:.0f} s:")
-        print(f"  {(times[-1] - times[0]) / took:.1%} of a core; by thirds {', '.join(f'{s:.1%}' for s in shares)}")
+        print(
+            f"  {(times[-1][1] - times[0][1]) / took:.1%} of a core; by thirds {', '.join(f'{s:.1%}' for s in shares)}"
+        )
         print(f"  {updates / took:.1f} updates a second")
 
 

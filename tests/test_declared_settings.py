@@ -200,7 +200,7 @@ def test_all_names_only_what_exists_and_says_what_to_install(environment: Enviro
     absent = environment.absent()
     assert set(absent) == {
         *("Agent", "ApplyPatch", "Bash", "Edit", "Glob", "Grep"),
-        *("EnterWorktree", "ExitWorktree", "NotebookEdit", "TaskCreate", "TaskGet", "TaskList", "TaskOutput"),
-        *("TaskStop", "TaskUpdate", "TodoWrite", "ToolSearch", "WebFetch", "Write"),
+        *("EnterWorktree", "ExitWorktree", "NotebookEdit", "Skill", "TaskCreate", "TaskGet", "TaskList"),
+        *("TaskOutput", "TaskStop", "TaskUpdate", "TodoWrite", "ToolSearch", "WebFetch", "Write"),
     }
     assert absent["Bash"]["reason"] == "pegboard-bash is not installed."

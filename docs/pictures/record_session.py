@@ -22,6 +22,8 @@ from record import CELL, HERE, LINE, MARGIN, _runs
 COLUMNS, ROWS = 90, 40
 MINUTES = 5
 FASTER = 20
+PATIENCE = 30
+"""Seconds after which the person goes on, whatever the screen shows."""
 SAMPLE = 1.0
 """Seconds between two looks at the screen."""
 COLOURS = {
@@ -108,9 +110,7 @@ def person(terminal):
     terminal.type("/diff", 16)
     terminal.press("\x1b[Z", 4)
     terminal.press("\x1b[Z\x1b[Z", 6)
-    terminal.type("Watch the tests", 2)
-    terminal.wait(lambda: terminal.shows("Run it? ["), 6)
-    terminal.type("y", 8)
+    terminal.type("Watch the tests", 12)
     terminal.type("no, that is enough", 6)
     terminal.press("\x1b", 4)
     terminal.wait(lambda: not terminal.shows("Esc stops"), 8)
@@ -155,7 +155,8 @@ class Terminal:
 
     def wait(self, condition, seconds):
         """Wait until this holds, and then read for so long."""
-        while not condition():
+        limit = time.monotonic() + PATIENCE
+        while not condition() and time.monotonic() < limit:
             self.read(0.5)
         self.read(seconds)
 

@@ -74,6 +74,9 @@ def test_every_command_has_help_with_an_example(pegboard, command):
 def test_help_names_every_command_and_version_names_the_core(pegboard):
     text = pegboard("--help").stdout
     assert all(command in text for command in COMMANDS)
+    listed = dict(line.split(maxsplit=1) for line in text.partition("commands:\n")[2].partition("\n\n")[0].splitlines())
+    assert listed["build"] == "build a bundle that contains only the tools you choose", "of another distribution"
+    assert not any(what.startswith("from pegboard-") for what in listed.values())
     assert pegboard().stdout == text
     assert "core" in pegboard("--version").stdout
 

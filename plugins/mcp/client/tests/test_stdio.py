@@ -250,7 +250,7 @@ async def test_servers_connect_at_the_same_time(world):
 
 
 async def test_a_session_starts_servers_and_ends_them(world):
-    board = world.board({"notes": raw(instructions="Use echo for everything.")})
+    board = world.board({"notes": raw(instructions="Use echo for everything.")}, mcp={"startWait": 120})
     hub = board.services.others["mcp"]
     provider = Scripted([("mcp__notes__echo", {"text": "from the model"})])
     async with Session(board, provider) as session:

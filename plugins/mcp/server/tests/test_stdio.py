@@ -103,7 +103,8 @@ def test_a_cancelled_call_ends_with_all_it_started(server):
 
 def test_an_unknown_tool_is_an_error_of_the_request(server):
     error = server.ask("tools/call", {"name": "Reed", "arguments": {}})["error"]
-    assert (error["code"], error["message"]) == (-32602, "There is no tool named 'Reed'. Did you mean Read?")
+    assert error["code"] == -32602
+    assert error["message"].startswith("There is no tool named 'Reed'. Did you mean Read")
 
 
 @pytest.mark.parametrize(("how", "mark", "code"), [("input ends", "98762", 0), ("SIGTERM", "98763", 143)])

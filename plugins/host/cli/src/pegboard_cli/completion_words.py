@@ -48,7 +48,7 @@ def completions(before: list[str], last: str) -> list[str]:
     if not before:
         return [*COMMANDS, *_foreign_names(), "--help", "--version", "--print"]
     with suppress(Exception), open(os.devnull, "w") as nothing, redirect_stderr(nothing):
-        # A broken setting or plugin must not put its message into somebody's command line.
+        # A broken setting or plugin must not put its message into a command line.
         parser = parser_of(before[0])
         return _for_parser(parser, before, last) if parser else []
     return []
@@ -83,7 +83,7 @@ def _positionals(words: list[str], flags: dict[str, argparse.Action]) -> list[st
 
 
 def values_of(action: argparse.Action, before: list[str], last: str) -> list[str]:
-    """What may stand in the place of an option's value or a word. Nothing means: a file, or text of one's own."""
+    """What may be an option's value or a word. Nothing means: a file, or text of one's own."""
     if action.choices is not None:
         return [str(choice) for choice in action.choices]
     find = VALUES.get((before[0], action.dest)) or VALUES.get(("", action.dest))

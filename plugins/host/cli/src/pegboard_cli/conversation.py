@@ -32,7 +32,7 @@ def run_conversation(given: argparse.Namespace, settings: Settings) -> int:
     from pegboard_cli.signals import run_stoppable
     from pegboard_cli.stdout_capture import StdoutCapture
 
-    view, capture = the_view(settings), StdoutCapture()
+    view, capture = the_view(given, settings), StdoutCapture()
     asking = [] if hasattr(view, "ask_user") else [Answer(False, view)]
     board = Board.load(settings=settings, plugins=[*asking, view, capture], record=True)
     view.board = board
@@ -51,14 +51,17 @@ def greet(given: argparse.Namespace, settings: Settings) -> Path | None:
     earlier = find_session(given.resume, settings) if given.resume is not None else None
     path = new_session(settings) if earlier is None or given.fork else None
     shown = path or earlier
-    show_first_line(given, settings, shown.stem if shown else "")
+    if given.output_format == "text":
+        show_first_line(given, settings, shown.stem if shown else "")
     return path
 
 
-def the_view(settings: Settings) -> View:
+def the_view(given: argparse.Namespace, settings: Settings) -> View:
     """The screen of pegboard-terminal where it is installed and the terminal can show it; else plain lines."""
     from pegboard_cli.views import View, view_for
 
+    if given.output_format != "text":
+        return view_for(given.output_format)
     if os.environ.get("TERM", "dumb") == "dumb" or not sys.stdout.isatty():
         return View()
     try:

@@ -15,12 +15,17 @@ if TYPE_CHECKING:
     from pegboard.hosting import CommandRecord
 
 FOR_AUTHORS = {
-    "new": "create a project for a tool of your own",
-    "check": "check an installed tool as a user would meet it",
+    "new": "create a package with a tool, a policy, a provider or a command",
+    "check": "lint a plugin and test its tools against the contract",
     "build": "build a bundle that contains only the tools you choose",
 }
 """Commands in their own distribution, because it has large dependencies."""
-ELSEWHERE = {"pegboard-authors": FOR_AUTHORS, "pegboard-mcp": {"mcp": "list and manage MCP servers"}}
+ELSEWHERE = {
+    "pegboard-authors": FOR_AUTHORS,
+    "pegboard-mcp": {"mcp": "list and manage MCP servers"},
+    "pegboard-rules": {"audit": "which calls were allowed or denied, when, and by whom"},
+    "pegboard-undo": {"undo": "restore the files that a session changed"},
+}
 """What commands of our other distributions do, because help must not import them. Others are named by their origin."""
 
 SUMMARY = "A plugin framework for LLM-agent tools, with permissions, a streaming runtime and a CLI."

@@ -174,7 +174,7 @@ class Program:
         question[1].set(said)
 
     def stop(self) -> None:
-        """Take no more prompts: nobody would read the answers."""
+        """Take no more prompts: no one would read the answers."""
         self._prompts.clear()
         self._close()
 

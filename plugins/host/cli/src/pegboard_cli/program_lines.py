@@ -52,7 +52,7 @@ def read_lines(on_line: Callable[[bytes | None], None], on_end: Callable[[], Non
     loop, splitter = asyncio.get_running_loop(), LineSplitter(on_line)
 
     def read() -> None:
-        with suppress(RuntimeError):  # The loop has ended: nobody listens.
+        with suppress(RuntimeError):  # The loop has ended: no one listens.
             while piece := _read_piece():
                 loop.call_soon_threadsafe(splitter.feed, piece)
             loop.call_soon_threadsafe(splitter.end)

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError,
 
 
 class Message(BaseModel):
-    """A line. Unknown fields are refused: a misspelt one would be ignored in silence."""
+    """A line. Unknown fields are refused: a misspelt one would be ignored silently."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 

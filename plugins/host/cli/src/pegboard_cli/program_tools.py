@@ -89,7 +89,7 @@ class ProgramTools:
         return result.content
 
     def answer(self, result: ToolResult) -> None:
-        """A result has come. A `ValueError` says that nobody waits for it."""
+        """A result has come. A `ValueError` says that no one waits for it."""
         pending = self._calls.pop(result.id, None)
         if pending is None:
             raise ValueError(f"tool_result: no call waits for a result with the id {result.id!r}.")

@@ -1,4 +1,4 @@
-"""Notice that nobody reads standard output any more, even while nothing is written to it."""
+"""Notice that no one reads standard output any more, even while nothing is written to it."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ class Reader:
     def __init__(self) -> None:
         self.is_gone = False
         self.missed: Callable[[], object] = lambda: None
-        """Called when a write failed because nobody reads."""
+        """Called when a write failed because no one reads."""
 
     @contextmanager
     def watched(self, on_gone: Callable[[], None]) -> Iterator[None]:
-        """Inside an event loop: call `on_gone` once, as soon as nobody reads any more."""
+        """Inside an event loop: call `on_gone` once, as soon as no one reads any more."""
         import asyncio  # Every host that comes here has an event loop, so it is loaded.
 
         loop = asyncio.get_running_loop()

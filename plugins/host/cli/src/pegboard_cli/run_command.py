@@ -172,7 +172,7 @@ async def converse(given: argparse.Namespace, board: Board, view: View, prompt: 
 
 
 def stop_for_reader(opened: list[Session], prompt: str | Program) -> None:
-    """Nobody reads standard output any more: what runs is interrupted, and nothing new begins."""
+    """No one reads standard output any more: what runs is interrupted, and nothing new begins."""
     from signal import SIGPIPE
 
     from pegboard_cli import signals

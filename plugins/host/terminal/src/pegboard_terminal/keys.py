@@ -74,7 +74,7 @@ class Keyboard:
         self._key = time.monotonic()
 
     async def quiet(self) -> None:
-        """Wait until nobody types. Who is typing when a question appears does not mean it: these keys are dropped."""
+        """Wait until no one types. Who is typing when a question appears does not mean it: these keys are dropped."""
         self._guarded = True
         try:
             while time.monotonic() - self._key < PAUSE:  # noqa: ASYNC110 - keys are many, questions few

@@ -161,7 +161,7 @@ class TerminalView(View):
 
     @hookimpl
     async def ask_user(self, question: Question) -> Decision | None:
-        """Ask the person at the terminal; without a conversation nobody can be asked."""
+        """Ask the person at the terminal; without a conversation there is no one to ask."""
         if self.session is None:
             return None
         self._settle()

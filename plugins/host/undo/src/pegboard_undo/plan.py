@@ -30,7 +30,7 @@ class Step:
     stored: Path | None
     mode: int
     is_broken: bool = False
-    """Whether somebody else changed the file between two changes of the session."""
+    """Whether someone else changed the file between two changes of the session."""
 
     @property
     def action(self) -> str:

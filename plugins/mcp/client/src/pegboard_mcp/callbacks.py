@@ -1,6 +1,6 @@
 """What servers ask of us: a form for the person, an answer of the model, our working directories.
 
-A request reaches the event loop of the call that is running on the server; without one there is nobody to ask.
+A request reaches the event loop of the call that is running on the server; without one there is no one to ask.
 """
 
 from __future__ import annotations

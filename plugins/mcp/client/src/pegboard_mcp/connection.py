@@ -19,14 +19,14 @@ import anyio
 from pegboard_mcp.config import ConfigError, ServerConfig
 from pegboard_mcp.definitions import Definition, read_definitions
 from pegboard_mcp.faults import words_for
-from pegboard_mcp.listing import fetch
+from pegboard_mcp.fetch import fetch
 from pegboard_mcp.store import Listing, Shelf
 
 if TYPE_CHECKING:
     from mcp import Client
 
     from pegboard_mcp.callbacks import Callbacks
-    from pegboard_processes import OpenProcess, Processes
+    from pegboard_processes import Processes
 
 # Imports happen inside functions: the SDK takes a second to import, and only a connecting task needs it.
 
@@ -36,8 +36,6 @@ MOST_FAILURES = 6
 """After so many failures in a row a server is left alone until someone calls it."""
 SETTLED = 30.0
 """A server that was up for so many seconds has recovered: the next pause is the first again."""
-LAST_WORDS = 0.3
-"""Seconds after a failed call in which the end of the server would be the reason."""
 SETTLING = 0.05
 """Seconds in which several notices of a changed list count as one."""
 
@@ -73,7 +71,6 @@ class Connection:
         """The last HTTP status that its server answered with."""
         self.settled = asyncio.Event()
         """Set when the first attempt has come to an end, whatever it is."""
-        self._process: OpenProcess | None = None
         self._closed, self._dirty = asyncio.Event(), asyncio.Event()
         self._wanted = asyncio.Event()
         self._begun = self._ended = self._callers = 0
@@ -140,14 +137,10 @@ class Connection:
         self._why = self._why or why
         self._closed.set()
 
-    async def look_whether_it_lives(self) -> None:
-        """A call has failed. If that is because the server is gone, wait until it is known why."""
-        process = self._process
-        if process is not None and self.client is not None:
-            with anyio.move_on_after(LAST_WORDS):
-                await process.wait()
-                await self._closed.wait()
-                self.client, self.state, self.problem = None, "lost", self._why
+    def look_whether_it_lives(self) -> None:
+        """A call has failed. The reason may be that the server is gone: that is known before a call fails for it."""
+        if self._closed.is_set() and self.client is not None:
+            self.client, self.state, self.problem = None, "lost", self._why
 
     def mark_changed(self) -> None:
         """The server says that one of its lists is another one now."""
@@ -173,7 +166,7 @@ class Connection:
                     await self._closed.wait()
                     tasks.cancel_scope.cancel()
             finally:
-                self.client, self._process = None, None
+                self.client = None
         raise ConnectionError(self._why)
 
     @asynccontextmanager
@@ -253,10 +246,6 @@ class Connection:
     async def note_response(self, response: Any) -> None:
         """The server has answered over HTTP. The SDK does not say with which status."""
         self.status = response.status_code
-
-    def note_process(self, process: OpenProcess) -> None:
-        """The server runs as this process."""
-        self._process = process
 
 
 class SlowError(Exception):

@@ -50,4 +50,4 @@ class Errand:
         try:
             self._soon(lambda: self._wake.set())
         except RuntimeError:
-            return  # The caller's event loop is over: nobody waits.
+            return  # The caller's event loop is over: no one waits.

@@ -27,7 +27,7 @@ LOGIN_SECONDS = 300.0
 
 
 class LoginNeededError(Exception):
-    """The server wants a login, and there is nobody at a browser now."""
+    """The server wants a login, and no one is at a browser now."""
 
 
 class TokenFile:
@@ -59,7 +59,7 @@ class TokenFile:
         self._write("client", client_info.model_dump(mode="json", exclude_none=True))
 
     def exists(self) -> bool:
-        """Whether somebody has logged in."""
+        """Whether there is a login."""
         return bool(self._read().get("tokens"))
 
     def forget(self) -> None:

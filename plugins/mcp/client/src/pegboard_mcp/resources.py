@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from pegboard import Block, Context, Input, Tool, ToolError
 from pegboard.wording import did_you_mean
-from pegboard_mcp.calling import McpValue, ask_server
 from pegboard_mcp.content import resource_blocks
+from pegboard_mcp.server_calls import McpValue, ask_server
 
 if TYPE_CHECKING:
     from mcp import Client

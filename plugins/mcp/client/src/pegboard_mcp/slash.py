@@ -11,6 +11,7 @@ from pegboard import ToolError
 from pegboard.wording import counted
 from pegboard_mcp import hub_in
 from pegboard_mcp.names import tool_name
+from pegboard_mcp.server_calls import ask_server
 from pegboard_session import SlashCommand, SlashPrompt
 
 if TYPE_CHECKING:
@@ -77,8 +78,6 @@ def _prompt_command(hub: Hub, connection: Connection, prompt: dict[str, Any]) ->
 async def _run_prompt(
     hub: Hub, connection: Connection, prompt: dict[str, Any], session: Session, words: str
 ) -> str | SlashPrompt:
-    from pegboard_mcp.calling import ask_server
-
     takes = [one["name"] for one in prompt.get("arguments") or ()]
     try:
         given = shlex.split(words)

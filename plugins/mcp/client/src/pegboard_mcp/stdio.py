@@ -42,11 +42,10 @@ def process_spec(server: ServerConfig, folder: Path) -> ProcessSpec:
 
 @asynccontextmanager
 async def start(
-    spec: ProcessSpec, processes: Processes, on_end: Callable[[str], None], on_start: Callable[[OpenProcess], None]
+    spec: ProcessSpec, processes: Processes, on_end: Callable[[str], None]
 ) -> AsyncIterator[tuple[Any, Any]]:
     """The two streams of a `mcp.Client`. `on_end` is told why nothing more can come."""
     async with processes.open(spec, grace=GRACE) as process, anyio.create_task_group() as tasks:
-        on_start(process)
         to_client, read = anyio.create_memory_object_stream[Any](0)
         write, from_client = anyio.create_memory_object_stream[Any](0)
         tasks.start_soon(_receive, process, to_client, on_end)

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from pegboard import Ask, Block, Context, Decision, ExternalTool, Input
-from pegboard_mcp.calling import McpValue, call_tool
 from pegboard_mcp.definitions import Definition
 from pegboard_mcp.limits import is_trusted
+from pegboard_mcp.server_calls import McpValue, call_tool
 
 if TYPE_CHECKING:
     from pegboard_mcp.connection import Connection

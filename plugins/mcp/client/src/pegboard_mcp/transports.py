@@ -25,7 +25,7 @@ def transport_to(connection: Connection, where: Where) -> AbstractAsyncContextMa
     server = connection.server
     if server.kind == "stdio":
         spec = process_spec(server, where.folder)
-        return start(spec, where.processes, connection.lost, connection.note_process)
+        return start(spec, where.processes, connection.lost)
     return _remote(connection, where)
 
 

@@ -101,7 +101,7 @@ class Exchange:
             return await self._collect(requests)
 
     async def ask_one(self, request: InputRequest, key: str = "") -> Any:
-        """Put one question to the client. Without a key nobody can have answered it beforehand."""
+        """Put one question to the client. Without a key it cannot have been answered beforehand."""
         key = key or f"question-{secrets.token_hex(8)}"
         return (await self.ask({key: request}))[key]
 

@@ -156,7 +156,7 @@ def _provider(board: Board) -> Provider:
 
 
 class _NoProvider:
-    """Stands in where no provider is installed."""
+    """Used where no provider is installed."""
 
     name = "none"
     default_model = "none"

@@ -11,6 +11,7 @@ from typing import Any
 
 from pegboard import PegboardError, Settings
 from pegboard.settings import load, state_dir
+from pegboard.wording import counted
 from pegboard_rules.audit import NAME
 from pegboard_rules.audit_reader import AuditReader, Wanted, moment_of, parse_since
 
@@ -66,11 +67,7 @@ def run(words: Sequence[str]) -> int:
     if not shown:
         sys.stderr.write(f"pegboard: {nothing(reader.path, wanted, load())}\n")
     if reader.broken:
-        one = reader.broken == 1
-        lines = "1 line" if one else f"{reader.broken} lines"
-        sys.stderr.write(
-            f"pegboard: {lines} of the audit log cannot be read and {'was' if one else 'were'} left out.\n"
-        )
+        sys.stderr.write(f"pegboard: left out {counted(reader.broken, 'line')} of the audit log that cannot be read.\n")
     return 0
 
 

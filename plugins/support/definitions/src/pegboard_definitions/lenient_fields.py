@@ -35,12 +35,13 @@ def read_lenient_fields(
 ) -> tuple[Fields, dict[str, int], dict[str, str]]:
     """The values, the line of each field, and the fields that were read as plain text, each with the reason."""
     try:
-        return *read_fields(text), {}
+        fields, lines = read_fields(text)
     except NotYamlError as fault:
         entries = _entries(text, text_fields, known)
         if entries is None:
             raise
         return _each_alone(entries, text_fields, fault)
+    return fields, lines, {}
 
 
 def _entries(text: str, text_fields: Collection[str], known: Collection[str]) -> list[Entry] | None:

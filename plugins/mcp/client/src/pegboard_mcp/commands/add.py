@@ -22,8 +22,8 @@ EXAMPLES = """\
 
 
 def run(words: Sequence[str]) -> int:
-    """Add a server; its options stand before its name."""
-    made = parser("add", "Add an MCP server. Options stand before the name.", EXAMPLES)
+    """Add a server; options come before its name."""
+    made = parser("add", "Add an MCP server. Options come before the name.", EXAMPLES)
     made.add_argument("--scope", choices=files.SCOPES, default="user", help="where it is written (default: user)")
     made.add_argument("--type", choices=("stdio", "http", "sse"), help="how it is reached (default: by its address)")
     made.add_argument("--env", action="append", metavar="NAME=VALUE", help="a variable for the server")

@@ -46,8 +46,8 @@ def run(words: Sequence[str]) -> int:
 
 def entry_difference(was: Mapping[str, Any], server: ServerConfig) -> str:
     """What is started or reached now, and what was, as a diff."""
-    texts = [json.dumps(dict(one), indent=1, sort_keys=True).splitlines() for one in (was, server.entry)]
-    return "\n".join(difflib.unified_diff(*texts, "approved", server.source, lineterm=""))
+    before, after = (json.dumps(dict(one), indent=1, sort_keys=True).splitlines() for one in (was, server.entry))
+    return "\n".join(difflib.unified_diff(before, after, "approved", server.source, lineterm=""))
 
 
 def _agrees() -> bool:

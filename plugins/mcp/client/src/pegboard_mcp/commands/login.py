@@ -61,7 +61,7 @@ async def log_in(server: ServerConfig, opens_browser: bool) -> None:
             pass  # To connect is enough: the first request brings the login.
     except Exception as error:
         if any(isinstance(leaf, TimeoutError) for leaf in leaves(error)):
-            raise PegboardError(f"Nobody logged in within {LOGIN_SECONDS:g} s.") from None
+            raise PegboardError(f"No one logged in within {LOGIN_SECONDS:g} s.") from None
         raise PegboardError(f"The login at {server.name} failed: {words_for(error, server)}") from None
     if not storage.exists():
         raise PegboardError(f"{server.name} did not ask for a login.")

@@ -72,7 +72,7 @@ async def ask_server(
         try:
             return await act(client)
         except Exception:
-            await connection.look_whether_it_lives()
+            connection.look_whether_it_lives()
             raise
         finally:
             running.remove(errand)
