@@ -251,7 +251,7 @@ async def test_cancelling_the_parent_at_any_moment_leaves_nothing(repository, wa
 LEFT = """
 import os, sys
 from pathlib import Path
-from pegboard_agent.worktrees import Worktree, note_worktree
+from pegboard_worktrees import Worktree, note_worktree
 folder, *names = sys.argv[1:]
 base = os.popen("git rev-parse HEAD").read().strip()
 for name in names:

@@ -82,7 +82,7 @@ def plugin_sources():
 LIBRARIES = {
     *("pegboard_confine", "pegboard_definitions", "pegboard_files", "pegboard_hosts", "pegboard_http"),
     *("pegboard_ignore", "pegboard_media", "pegboard_processes", "pegboard_rules", "pegboard_session"),
-    *("pegboard_testing", "pegboard_trust"),
+    *("pegboard_testing", "pegboard_trust", "pegboard_worktrees", "pegboard_cli"),
 }
 
 

@@ -28,7 +28,7 @@ API = (1, 0)
 
 NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
-RuleSubject: TypeAlias = Literal["", "command", "path", "host", "name", "parameter"]
+RuleSubject: TypeAlias = Literal["", "command", "path", "host", "name", "namespaced", "parameter"]
 Capability: TypeAlias = Literal["", "read", "edit"]
 
 I = TypeVar("I", bound=Input)  # noqa: E741 - I and O are the input and output of a tool throughout
@@ -165,7 +165,8 @@ class Tool(ABC, Generic[I, O]):
     """Values of `sys.platform` on which the tool works; empty means all."""
     rule_subject: RuleSubject = ""
     """What the parentheses of a permission rule for this tool contain: a `command`, a `path`, a `host` (written
-    `domain:example.com`), a `name`, or a `parameter` and its value only. Unsaid, every reading that fits counts."""
+    `domain:example.com`), a `name`, a `namespaced` name such as `plugin:name`, or a `parameter` and its value only.
+    Unsaid, every reading that fits counts."""
     rule_parameter: str = ""
     """The input that holds the subject, such as `command`; unsaid, the first text of the input."""
     capability: Capability = ""

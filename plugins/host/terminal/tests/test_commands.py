@@ -29,7 +29,7 @@ def test_what_each_command_says(world: World) -> None:
     ask(terminal, "/mode plann", "There is no mode 'plann'. Did you mean 'plan'?")
     ask(terminal, "/cost", "output tokens")
     ask(terminal, "/context", "instructions and tools")
-    ask(terminal, "/tools wri", "1 tool")
+    ask(terminal, "/tools grep", "1 tool")
     ask(terminal, "/permissions", "deny  Bash(curl *)")
     ask(terminal, "/agents", "Explore")
     ask(terminal, "/diff", "+hello")

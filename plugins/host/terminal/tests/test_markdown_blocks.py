@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pegboard_terminal.drawing import Pen, harmless
 from pegboard_terminal.markdown_blocks import LONG_TEXT, LONGEST_CODE, Block, MarkdownBlocks
+from pegboard_terminal.pen import Pen, harmless
 
 
 def cut(text: str, size: int = 7) -> list[Block]:

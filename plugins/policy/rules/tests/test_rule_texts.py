@@ -12,6 +12,7 @@ from pegboard_rules.grammar import Rule
 from pegboard_rules.lint import problems
 from pegboard_rules.operators import operators, pipes_of
 from pegboard_rules.ruleset import RuleSet
+from pegboard_rules.subjects import Subject
 
 sys.path.insert(0, str(Path(__file__).parent))
 from permission_cases import INFOS, FileInput, World, Write, judge
@@ -25,7 +26,6 @@ def rule(text, kind="allow"):
     ("text", "param"),
     [
         ("Skill(sentry-skills:commit)", None),
-        ("Skill(tools:commit)", None),
         ("Agent(my-plugin:reviewer)", None),
         ("Bash(D:\\StataSE-64.exe *)", None),
         ("Bash(c:/tools/x.exe *)", None),
@@ -36,6 +36,14 @@ def rule(text, kind="allow"):
 )
 def test_which_colon_names_a_parameter(text, param):
     assert rule(text).param == param
+
+
+@pytest.mark.parametrize("kind", ["allow", "deny"])
+def test_a_colon_in_a_namespaced_name_is_no_parameter(kind):
+    found = rule("Skill(tools:commit)", kind)
+    assert not found.is_about_parameter(Subject("namespaced", "skill"))
+    assert found.fault_for(Subject("namespaced", "skill")) == ""
+    assert rule("Agent(model:opus)", "deny").is_about_parameter(Subject("name", "subagent_type"))
 
 
 @pytest.mark.parametrize(

@@ -184,10 +184,10 @@ async def test_a_sub_agent_shares_the_list(board):
         {"content": [{"type": "tool_use", "name": "TaskCreate", "input": {"subject": "shared"}}]},
         {"content": [{"type": "tool_use", "name": "Agent", "input": {"description": "Work", "prompt": "Do task 1."}}]},
         {
-            "agent": "general",
+            "agent": "general-purpose",
             "content": [{"type": "tool_use", "name": "TaskUpdate", "input": {"taskId": "1", "status": "completed"}}],
         },
-        {"agent": "general", "content": [{"type": "text", "text": "Done."}]},
+        {"agent": "general-purpose", "content": [{"type": "text", "text": "Done."}]},
         {"content": [{"type": "text", "text": "Done."}]},
     ]
     async with Session(board, ReplayProvider(turns), model="m") as session:

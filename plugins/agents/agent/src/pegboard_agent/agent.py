@@ -17,8 +17,8 @@ from pegboard_agent.kinds import ALIASES, BUILT_IN_SOURCE, GENERAL_KIND
 from pegboard_agent.models import choose_model
 from pegboard_agent.service import SubAgentRequest, SubAgentState, agents_service, find_agents_service
 from pegboard_agent.typed import check_schema
-from pegboard_agent.worktrees import folder_of
 from pegboard_session import AgentDefinition
+from pegboard_worktrees import folder_of
 
 DEFAULT_KIND = GENERAL_KIND
 

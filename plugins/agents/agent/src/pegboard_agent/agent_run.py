@@ -15,8 +15,8 @@ from pegboard_agent.agent import AgentInput, AgentOutput
 from pegboard_agent.reports import announcement, completed, cut
 from pegboard_agent.service import SubAgentOutcome, agents_service
 from pegboard_agent.subagent import SubAgent
-from pegboard_agent.worktrees import Worktree, worktree
 from pegboard_processes import Task
+from pegboard_worktrees import Worktree, worktree
 
 ALIVE = ("request_started", "message_finished", "call_started", "call_finished")
 """Events that count as a sign of life of the whole call."""
@@ -99,7 +99,8 @@ class AgentRun:
         async with AsyncExitStack() as stack:
             if self._isolated:
                 label = self._args.name or self._child.kind
-                place = await stack.enter_async_context(worktree(self._ctx, label, self._child.workspace))
+                base = self._ctx.settings.get("agents.worktreeBase")
+                place = await stack.enter_async_context(worktree(self._ctx, label, base, self._child.workspace))
             outcome, result = await self._answer(place)
         output = completed(self._child, self._args, outcome, self._warnings, place)
         return output.model_copy(update={"result": result})

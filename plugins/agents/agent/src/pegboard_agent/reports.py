@@ -10,8 +10,8 @@ from pegboard.wording import counted
 from pegboard_agent.agent import AgentInput, AgentOutput
 from pegboard_agent.service import SubAgentOutcome
 from pegboard_agent.subagent import SubAgent
-from pegboard_agent.worktrees import Worktree
 from pegboard_session.usage import COUNTED
+from pegboard_worktrees import Worktree
 
 MAX_REPORT_CHARS = 32_000
 EXCERPT = 2_000

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from pegboard import Tool, hookimpl
 from pegboard_worktree.stay import SERVICE, Stay
-from pegboard_worktree.worktree_tools import EnterWorktree, ExitWorktree
 
 if TYPE_CHECKING:
     from pegboard_session import Session
@@ -18,6 +17,9 @@ LINE = "worktree"
 
 @hookimpl
 def register_tools() -> list[Tool[Any, Any]]:
+    # Every session loads these hooks, and few use the tools.
+    from pegboard_worktree.worktree_tools import EnterWorktree, ExitWorktree
+
     return [EnterWorktree(), ExitWorktree()]
 
 

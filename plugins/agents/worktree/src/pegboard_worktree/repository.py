@@ -9,8 +9,7 @@ from pathlib import Path
 
 from pegboard import Context, ToolError
 from pegboard.wording import counted
-from pegboard_agent.git import Git
-from pegboard_agent.worktrees import PREFIX, Worktree, alone, base_commit, folder_of, made_folder
+from pegboard_worktrees import PREFIX, Git, Worktree, alone, base_commit, folder_of, made_folder
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +45,7 @@ class Repository:
         git = Git(ctx, root, (root, folder, store), (folder, store / "worktrees"))
         if not ctx.settings.trusted:
             await git.silence_filters()
-        return cls(git, folder, ctx.settings.get("agents.worktreeBase"))
+        return cls(git, folder, ctx.settings.get("worktree.base"))
 
     async def named(self, name: str | None) -> tuple[Worktree, bool]:
         """The worktree of this name, and whether it is new."""

@@ -13,9 +13,9 @@ from pydantic.alias_generators import to_camel
 
 from pegboard import Change, Context, Facts, Input, Output, Tool, ToolError
 from pegboard.wording import counted
-from pegboard_agent.worktrees import folder_of
 from pegboard_worktree.repository import Repository
 from pegboard_worktree.stay import SERVICE, Stay, stay_of
+from pegboard_worktrees import folder_of
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 

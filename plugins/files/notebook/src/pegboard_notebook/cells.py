@@ -48,7 +48,7 @@ def changed_cell(cell: dict[str, Any], source: str, cell_type: str) -> dict[str,
 
 def new_cell(notebook: Notebook, source: str, cell_type: str) -> dict[str, Any]:
     """A cell for this notebook, with its keys in the order in which Jupyter writes them."""
-    like = next((cell.get("source") for cell in notebook.cells), [])
+    like: object = next((cell.get("source") for cell in notebook.cells), [])
     cell: dict[str, Any] = {"cell_type": cell_type}
     if cell_type == "code":
         cell["execution_count"] = None

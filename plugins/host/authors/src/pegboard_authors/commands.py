@@ -12,6 +12,7 @@ from pegboard.hosting import CommandRecord, is_own, normalise
 from pegboard_authors.findings import Finding
 
 LONGEST_HELP_SECONDS = 20.0
+OWN_COMMANDS = "from pegboard_cli.main import COMMANDS; print(*COMMANDS)"
 
 
 def command_findings(command: CommandRecord, everything: Sequence[CommandRecord]) -> Iterator[Finding]:
@@ -29,8 +30,8 @@ def command_findings(command: CommandRecord, everything: Sequence[CommandRecord]
 
 @cache
 def _own_commands() -> frozenset[str]:
-    """Pegboard's own commands, as the command line tells them to a shell that completes words."""
-    return frozenset(_command_line("__complete", "", check=True).stdout.split())
+    """The commands of the command line itself, without those of other distributions."""
+    return frozenset(_python("-c", OWN_COMMANDS, check=True).stdout.split())
 
 
 def _help(name: str) -> Iterator[Finding]:
@@ -46,10 +47,14 @@ def _help(name: str) -> Iterator[Finding]:
         yield Finding("command-help", name, f"{reason} It said: {last[0]}")
 
 
-def _command_line(*words: str, check: bool = False) -> subprocess.CompletedProcess[str]:
-    """Run the installed command line, which is a plugin of its own and is never imported here."""
+def _command_line(*words: str) -> subprocess.CompletedProcess[str]:
+    return _python("-m", "pegboard_cli", *words)
+
+
+def _python(*words: str, check: bool = False) -> subprocess.CompletedProcess[str]:
+    """Run something of the installed command line, which is a plugin of its own and is never imported here."""
     return subprocess.run(
-        [sys.executable, "-P", "-m", "pegboard_cli", *words],
+        [sys.executable, "-P", *words],
         env={**os.environ, "COLUMNS": "120"},
         stdin=subprocess.DEVNULL,
         capture_output=True,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from pegboard_cli import options
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
     from pegboard_session import Session, SlashSwitch
 
 # Imports happen inside functions: the first line is shown before what is slow to import.
+
+VIEWS = "pegboard.views"
+"""The entry-point group of what shows a conversation: the one named `terminal` takes the working directory."""
 
 MORE = "For editing, completion and rendered answers, run: pip install pegboard-terminal\n"
 
@@ -64,14 +68,14 @@ def the_view(given: argparse.Namespace, settings: Settings) -> View:
         return view_for(given.output_format)
     if os.environ.get("TERM", "dumb") == "dumb" or not sys.stdout.isatty():
         return View()
-    try:
-        from pegboard_terminal import TerminalView
-    except ModuleNotFoundError as error:
-        if error.name != "pegboard_terminal":
-            raise
-        sys.stderr.write(MORE)
-        return view_for("text")
-    return TerminalView(settings.cwd)
+    from importlib.metadata import entry_points
+
+    for point in entry_points(group=VIEWS, name="terminal"):
+        with suppress(ImportError):  # It, or what it needs, is half uninstalled: plain lines always work.
+            made: View = point.load()(settings.cwd)
+            return made
+    sys.stderr.write(MORE)
+    return view_for("text")
 
 
 async def converse(given: argparse.Namespace, board: Board, view: View, path: Path | None) -> int:

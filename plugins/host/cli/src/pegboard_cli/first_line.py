@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import sys
 
+from pegboard_cli.output import styled, visible
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
@@ -17,8 +19,6 @@ ID = 12
 
 def show_first_line(given: argparse.Namespace, settings: Settings, session_id: str) -> None:
     """Print it. What turns out otherwise later, such as a mode that is refused, is said then."""
-    from pegboard_cli.output import styled, visible
-
     parts = [model_name(given, settings), folder_name(settings.cwd)]
     parts += [f"session {session_id[:ID]}"] if session_id else []
     parts += [f"mode {given.permission_mode or settings.get('permissions.defaultMode', 'default')}"]
@@ -29,7 +29,7 @@ def show_first_line(given: argparse.Namespace, settings: Settings, session_id: s
 
 def model_name(given: argparse.Namespace, settings: Settings) -> str:
     """The model as far as it is known without its provider."""
-    from pegboard_cli.session_setup import MODEL
+    from pegboard_cli.session_setup import MODEL  # It imports the session, which is slow.
 
     if given.replay:
         return f"the script {os.path.basename(given.replay)}"

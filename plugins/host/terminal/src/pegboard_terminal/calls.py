@@ -16,7 +16,7 @@ from pegboard import Board
 from pegboard.hosting import validate
 from pegboard.wording import counted
 from pegboard_cli import without_remedy
-from pegboard_terminal.drawing import MOST_CHARACTERS, Pen
+from pegboard_terminal.pen import MOST_CHARACTERS, Pen
 
 log = logging.getLogger("pegboard")
 

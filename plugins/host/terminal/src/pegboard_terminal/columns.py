@@ -8,7 +8,7 @@ WIDEST = 26
 
 
 def columns(rows: Iterable[tuple[str, str]]) -> str:
-    """A name and what it is, one below the other; a long name stands on a line of its own."""
+    """A name and what it is, one below the other; a long name has a line of its own."""
     listed = list(rows)
     width = min(max((len(name) for name, _ in listed), default=0), WIDEST)
     lines = [

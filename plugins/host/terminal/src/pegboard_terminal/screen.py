@@ -31,7 +31,7 @@ from prompt_toolkit.output.vt100 import Vt100_Output
 from prompt_toolkit.styles import Style
 from prompt_toolkit.widgets import SearchToolbar
 
-from pegboard_terminal.drawing import Pen
+from pegboard_terminal.pen import Pen
 
 STYLE = Style.from_dict(
     {

@@ -17,9 +17,10 @@ from pegboard.wording import counted
 from pegboard_cli import View
 from pegboard_terminal.calls import Calls, Finished, Running, describe, spinner
 from pegboard_terminal.completion import InputCompleter
-from pegboard_terminal.drawing import harmless
+from pegboard_terminal.conversation import Conversation
 from pegboard_terminal.history import history_of
 from pegboard_terminal.markdown_blocks import Block, MarkdownBlocks
+from pegboard_terminal.pen import harmless
 from pegboard_terminal.question import Asking
 from pegboard_terminal.screen import Screen
 from pegboard_terminal.status import Status
@@ -60,8 +61,6 @@ class TerminalView(View):
 
     async def converse(self, session: Session) -> int | SlashSwitch:
         """Prompts and answers until the person leaves: the exit code, or the session to go on with."""
-        from pegboard_terminal.conversation import Conversation
-
         return await Conversation(session, self).run()
 
     @contextmanager

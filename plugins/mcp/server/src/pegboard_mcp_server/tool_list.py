@@ -11,7 +11,7 @@ from pegboard import Board, Entry
 
 PAGE = 500
 """How many tools a page has. Most servers have one page."""
-ABOUT_OTHER_THINGS = frozenset({"host", "name", "parameter"})
+ABOUT_OTHER_THINGS = frozenset({"host", "name", "namespaced", "parameter"})
 """What permission rules of a tool are about when it has nothing to do with folders."""
 
 

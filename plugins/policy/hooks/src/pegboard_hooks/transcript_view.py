@@ -1,6 +1,6 @@
 """A conversation in the form that existing hook scripts read: one JSON object a line, with `message.role` in each.
 
-It stands beside Pegboard's own transcript, which is written for resuming and has another form.
+It is kept beside Pegboard's own transcript, which is written for resuming and has another form.
 """
 
 from __future__ import annotations

@@ -13,8 +13,6 @@ from pegboard_rules.subjects import CAPABILITIES, OF_A_SERVER, Subject
 
 KINDS = ("deny", "ask", "allow")
 OF_SERVERS = "mcp__"
-NAMESPACED = ("Skill",)
-"""Tools for which a colon is part of a name: `Skill(plugin:name)`."""
 
 
 class Rule:
@@ -38,7 +36,7 @@ class Rule:
         self._line: int | None = -1
         parsed = split_rule(text)
         self.tool, self.specifier = parsed or ("", None)
-        self.param = None if self.tool in NAMESPACED else _parameter(self.specifier or "")
+        self.param = _parameter(self.specifier or "")
         is_host = self.param is not None and self.param[0] == "domain" and self.tool not in CAPABILITIES
         self.host = self.param[1] if self.param and is_host else ""
         """The host pattern of a rule such as `Fetch(domain:example.com)`."""
@@ -61,7 +59,8 @@ class Rule:
 
     def fault_for(self, subject: Subject) -> str:
         """Why the rule can never match a call of a tool with this subject; empty for a valid one."""
-        tool, inside, param = self.tool, self.specifier, self.param
+        tool, inside = self.tool, self.specifier
+        param = None if subject.is_namespaced else self.param
         if inside is None or self.wrong:
             return self.wrong
         if param and subject.kind != "name" and param[0] == subject.parameter:
@@ -98,7 +97,7 @@ class Rule:
 
     def is_about_parameter(self, subject: Subject) -> bool:
         """Whether the rule can be about a parameter. `Bash(git:*)` is a command, however much it looks like one."""
-        if self.param is None or self.kind == "allow":
+        if self.param is None or self.kind == "allow" or subject.is_namespaced:
             return False
         name, value = self.param
         return not (subject.kind == "command" and value == "*") and not (subject.kind == "host" and name == "domain")

@@ -74,7 +74,7 @@ def covers(rule: Rule, text: str, rules: RuleSet, subject: Subject = ANYTHING) -
         return bool(host_test(rule.host)(host_of(text)))
     if rule.pattern is not None and not rule.is_capability and subject.takes_texts and rule.pattern.matches(text):
         return True
-    if rule.param and rule.kind != "allow" and value_matches(rule.param[1], text):
+    if rule.param and rule.is_about_parameter(subject) and value_matches(rule.param[1], text):
         return True
     is_used = subject.takes_paths if rule.kind == "allow" else subject.guards_paths
     return rule.may_be_path and (rule.is_capability or is_used) and _covers_path(rule, text, rules)

@@ -33,6 +33,11 @@ class Subject:
         return cls(declared.rule_subject, declared.rule_parameter, BY_DECLARATION.get(declared.capability, ""))
 
     @property
+    def is_namespaced(self) -> bool:
+        """Whether a colon is part of a name, as in `plugin:name`, and never a parameter and its value."""
+        return self.kind == "namespaced"
+
+    @property
     def takes_paths(self) -> bool:
         """Whether path rules of the tool itself can allow."""
         return self.guards_paths and not self.governed_by
@@ -50,7 +55,7 @@ class Subject:
     @property
     def takes_hosts(self) -> bool:
         """Whether `domain:example.com` means a host."""
-        return self.kind not in ("command", "name")
+        return self.kind not in ("command", "name", "namespaced")
 
 
 ANYTHING = Subject()

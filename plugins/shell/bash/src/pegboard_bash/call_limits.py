@@ -27,7 +27,7 @@ def shown_chars(settings: Settings) -> int:
 
 
 def _chosen(settings: Settings, key: str, variable: str) -> int:
-    """Our own setting where somebody has set it, else the variable, else the default."""
+    """Our own setting where it is set, else the variable, else the default."""
     if settings.holders(key):
         return int(settings.get(key))
     return _variable(settings, variable) or int(settings.get(key))

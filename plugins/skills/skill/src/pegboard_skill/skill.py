@@ -35,7 +35,7 @@ class Skill(Tool[SkillInput, SkillOutput]):
     """
 
     search_hint = "skill instructions workflow how-to slash command"
-    rule_subject = "name"
+    rule_subject = "namespaced"
     rule_parameter = "skill"
     open_world = False
     max_result_chars = None  # The text of a skill is cut at its own limit.

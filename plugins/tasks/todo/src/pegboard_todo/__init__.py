@@ -8,17 +8,11 @@ from pegboard_todo.plugin import (
     register_tools,
 )
 from pegboard_todo.task_list import Task, Tasks
-from pegboard_todo.task_tools import TaskCreate, TaskGet, TaskList, TaskUpdate
-from pegboard_todo.todo_write import TodoWrite
 
+WARM_UP = ("pegboard_todo.todo_write",)
 __all__ = [
     "Task",
-    "TaskCreate",
-    "TaskGet",
-    "TaskList",
-    "TaskUpdate",
     "Tasks",
-    "TodoWrite",
     "add_reminders",
     "after_compact",
     "register_models",

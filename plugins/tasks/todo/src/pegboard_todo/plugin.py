@@ -5,9 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from pegboard import Context, Tool, hookimpl
-from pegboard_todo.task_list import Tasks
-from pegboard_todo.task_tools import SERVICE, TaskCreate, TaskGet, TaskList, TaskUpdate
-from pegboard_todo.todo_write import TodoWrite
+from pegboard_todo.task_list import SERVICE, Tasks
 from pegboard_todo.wording import lines
 
 if TYPE_CHECKING:
@@ -30,6 +28,10 @@ class _Reminder:
 
 @hookimpl
 def register_tools() -> list[Tool[Any, Any]]:
+    # Every session loads these hooks, and few use the tools.
+    from pegboard_todo.task_tools import TaskCreate, TaskGet, TaskList, TaskUpdate
+    from pegboard_todo.todo_write import TodoWrite
+
     return [TaskCreate(), TaskGet(), TaskUpdate(), TaskList(), TodoWrite()]
 
 
@@ -56,7 +58,7 @@ _REMINDER = "tasks.reminder"
 
 @hookimpl
 def add_reminders(session: Session, moment: str) -> str | None:
-    """Open tasks that nobody has touched for a while."""
+    """Open tasks, after a while in which the list did not change."""
     tasks, reminder = (session.ctx.services.others.get(name) for name in (SERVICE, _REMINDER))
     if session.parent or not isinstance(tasks, Tasks) or not isinstance(reminder, _Reminder):
         return None

@@ -10,6 +10,7 @@ from pydantic.alias_generators import to_camel
 
 from pegboard import ToolError
 
+SERVICE = "tasks"
 MOST = 500
 """How many tasks a session can have."""
 

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
 from pegboard import Context, Input, Tool, ToolError
-from pegboard.content import json_text
-from pegboard_todo.task_list import Status, Task, Tasks
+from pegboard_todo.task_list import SERVICE, Status, Task, Tasks
 from pegboard_todo.wording import lines, terminal_list
 
-SERVICE = "tasks"
 MOST_METADATA = 10_000
 
 Subject = Annotated[str, Field(min_length=1, max_length=500)]
@@ -110,7 +109,7 @@ class TaskGet(Tool[TaskGetInput, TaskDetails]):
             "owner": task.owner,
             "blocked by": ", ".join(task.blocked_by),
             "blocks": ", ".join(value.blocks),
-            "metadata": json_text(task.metadata) if task.metadata else "",
+            "metadata": json.dumps(task.metadata) if task.metadata else "",
         }
         head = [f"Task {task.id}: {task.subject}", *(f"{name}: {words}" for name, words in rows.items() if words)]
         return "\n".join([*head, *([task.description] if task.description else [])])
@@ -125,8 +124,11 @@ class TaskUpdateInput(TaskInput):
     status: Status | Literal["deleted"] | None = None
     """Its new status; `deleted` removes it."""
     subject: Subject | None = None
+    """Another subject."""
     description: Description | None = None
+    """Another description."""
     active_form: Words | None = None
+    """Another word for what is being done meanwhile."""
     owner: Words | None = None
     """Who works on it."""
     add_blocks: list[TaskId] = Field(default_factory=list, max_length=100)
@@ -244,6 +246,6 @@ class TaskList(Tool[TaskListInput, TaskRows]):
 
 def refuse_metadata(metadata: dict[str, Any] | None) -> str | None:
     """What is wrong with metadata, as a sentence."""
-    if metadata and len(json_text(metadata)) > MOST_METADATA:
+    if metadata and len(json.dumps(metadata)) > MOST_METADATA:
         return f"metadata is longer than {MOST_METADATA:,} characters."
     return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pegboard_session import SlashCommand
-from pegboard_terminal.commands import about, choices, leaving, spending, work
+from pegboard_terminal.commands import about, choices, costs, ways_out, work
 
 if TYPE_CHECKING:
     from pegboard_session import Session
@@ -13,4 +13,4 @@ if TYPE_CHECKING:
 
 def commands(session: Session) -> list[SlashCommand]:
     """What `pegboard.slash_commands` asks for."""
-    return [*about.COMMANDS, *choices.COMMANDS, *spending.COMMANDS, *work.COMMANDS, *leaving.COMMANDS]
+    return [*about.COMMANDS, *choices.COMMANDS, *costs.COMMANDS, *work.COMMANDS, *ways_out.COMMANDS]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pegboard.settings.rules import rule_text
+from pegboard.permission import rule_text
 from pegboard.wording import counted
 from pegboard_session import SlashCommand, find_agents, find_slash_commands
 from pegboard_terminal.columns import columns

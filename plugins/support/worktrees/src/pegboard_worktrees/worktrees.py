@@ -15,8 +15,8 @@ from pathlib import Path
 import anyio
 
 from pegboard import Context, ToolError
-from pegboard_agent.git import Git
 from pegboard_hosts import Note, note
+from pegboard_worktrees.git import Git
 
 FOLDER = Path(".pegboard", "worktrees")
 PREFIX = "pegboard/"
@@ -40,13 +40,14 @@ class Worktree:
 
 
 @asynccontextmanager
-async def worktree(ctx: Context, label: str, again: Path | None = None) -> AsyncIterator[Worktree]:
+async def worktree(ctx: Context, label: str, base: str, again: Path | None = None) -> AsyncIterator[Worktree]:
     """A worktree of the repository around `ctx.cwd`. Cancelling does not leave half of one behind.
 
-    `again` is the one that the agent had before: it is used as it is, or made anew in its place if it was removed.
+    It starts at the `base`: `default-branch` or `head`. `again` is the one that the agent had before: it is used as it
+    is, or made anew in its place if it was removed.
     """
     with anyio.CancelScope(shield=True):  # Bounded: every git command has a time limit.
-        git, made = await _make(ctx, label, again)
+        git, made = await _make(ctx, label, base, again)
     try:
         yield made
     finally:
@@ -56,7 +57,7 @@ async def worktree(ctx: Context, label: str, again: Path | None = None) -> Async
                 made.note.done()
 
 
-async def _make(ctx: Context, label: str, again: Path | None) -> tuple[Git, Worktree]:
+async def _make(ctx: Context, label: str, base: str, again: Path | None) -> tuple[Git, Worktree]:
     git = Git(ctx, ctx.cwd)
     code, common, _ = await git.run("rev-parse", "--path-format=absolute", "--git-common-dir")
     if code != 0:
@@ -67,10 +68,10 @@ async def _make(ctx: Context, label: str, again: Path | None) -> tuple[Git, Work
     if not ctx.settings.trusted:
         await git.silence_filters()
     if again is None:
-        return git, await _add(git, folder, label, ctx.settings.get("agents.worktreeBase"))
+        return git, await _add(git, folder, label, base)
     if again.parent != folder or _is_link(again):
         raise ToolError(f"{again} is not a worktree of this project. Start a new agent.", code="unsupported")
-    return git, await _add_again(git, again, ctx.settings.get("agents.worktreeBase"))
+    return git, await _add_again(git, again, base)
 
 
 async def _add(git: Git, folder: Path, label: str, wanted: str) -> Worktree:

@@ -9,10 +9,10 @@ from pathlib import Path
 import anyio
 
 from pegboard import Context, Services
-from pegboard_agent.git import Git
-from pegboard_agent.worktrees import FOLDER, PREFIX, Worktree, remove_unchanged
 from pegboard_hosts import DeadHost
 from pegboard_processes.service import LocalProcesses
+from pegboard_worktrees.git import Git
+from pegboard_worktrees.worktrees import FOLDER, PREFIX, Worktree, remove_unchanged
 
 COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 
