@@ -288,7 +288,7 @@ def test_the_file_can_ask_a_model(running: Bundle) -> None:
 REFUSED = {
     "a misspelt family": (["--families", "fils"], "There is no family 'fils'. Did you mean 'files'?"),
     "a family without tools": (["--families", "policy"], "The family policy has no tools."),
-    "a family that does not exist": (["--families", "mcp"], "There is no family 'mcp'."),
+    "a family that does not exist": (["--families", "robots"], "There is no family 'robots'."),
     "a distribution that is not installed": (
         ["--families", "files", "--with", "acme-nothing"],
         "acme-nothing is not installed.",
