@@ -44,7 +44,6 @@ class EnterWorktree(Tool[EnterWorktreeInput, Entered]):
     Use it only when the user asks for a worktree. Leave it with ExitWorktree.
     """
 
-    open_world = False
     subagents = False
     search_hint = "git worktree branch isolated checkout"
 
@@ -57,7 +56,8 @@ class EnterWorktree(Tool[EnterWorktreeInput, Entered]):
 
     def facts(self, args: EnterWorktreeInput, ctx: Context, /) -> Facts:
         place = ctx.resolve(args.path) if args.path else folder_of(_root(ctx)) / (args.name or "new")
-        return Facts(open_world=False, writes=(place,), reason="EnterWorktree changes the working directory.")
+        # Open: git writes into the repository as well.
+        return Facts(writes=(place,), reason="EnterWorktree changes the working directory.")
 
     async def call(self, args: EnterWorktreeInput, ctx: Context, /) -> Output[Entered]:
         stay = stay_of(ctx)
@@ -102,7 +102,6 @@ class Exited(Record):
 class ExitWorktree(Tool[ExitWorktreeInput, Exited]):
     """Leave the worktree of this session and go back to where it came from."""
 
-    open_world = False
     subagents = False
     search_hint = "leave git worktree remove keep"
 
@@ -111,7 +110,7 @@ class ExitWorktree(Tool[ExitWorktreeInput, Exited]):
             return Facts(read_only=True, open_world=False)
         stay = ctx.services.others.get(SERVICE)
         gone = (stay.path,) if isinstance(stay, Stay) and stay.path else ()
-        return Facts(open_world=False, deletes=gone, destructive=args.discard_changes)
+        return Facts(deletes=gone, destructive=args.discard_changes)
 
     async def call(self, args: ExitWorktreeInput, ctx: Context, /) -> Output[Exited]:
         stay = stay_of(ctx)
