@@ -1,4 +1,4 @@
-"""What the contract suite needs to know about worktrees: a repository, and a session that is in one of its worktrees."""
+"""What the contract suite needs to know about worktrees: a repository, and a session that is in a worktree of it."""
 
 from __future__ import annotations
 
