@@ -22,7 +22,7 @@ from .agents import NameInput, agent, make_board, of, play, results_of, said_by,
 
 __all__ = ["watching"]
 
-CANCELLATIONS = 200 if os.environ.get("PEGBOARD_TEST_SLOW") else 40
+CANCELLATIONS = 200 if os.environ.get("PEGBOARD_TEST_SLOW") else 20
 SPARE = 1
 """One descriptor: a confined command of another sort than the last has a place that is kept ready too."""
 
