@@ -47,7 +47,7 @@ def show_help() -> int:
         command["name"]: ELSEWHERE.get(command["dist"], {}).get(command["name"], f"from {command['dist']}")
         for command in foreign_commands()
     }
-    both = {**foreign, **COMMANDS}
+    both = {**COMMANDS, **foreign}
     width = max(map(len, both))
     lines += [f"  {visible(name):<{width}}  {visible(what)}" for name, what in both.items()]
     sys.stdout.write("\n".join([*lines, "", EXAMPLES]))
@@ -75,7 +75,8 @@ def hint_for(name: str) -> str:
 
     if name in FOR_AUTHORS:
         return " Install pegboard-authors to get it."
-    return did_you_mean(name, COMMANDS) or " See pegboard --help."
+    known = [*COMMANDS, *(command["name"] for command in foreign_commands())]
+    return did_you_mean(name, known) or " See pegboard --help."
 
 
 def run_foreign(name: str, words: list[str]) -> int:

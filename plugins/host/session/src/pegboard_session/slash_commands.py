@@ -9,9 +9,10 @@ from __future__ import annotations
 import logging
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING, TypeAlias
 
+from pegboard.hosting import Features, load_index, normalise
 from pegboard.wording import nearest
 
 if TYPE_CHECKING:
@@ -69,12 +70,14 @@ Source = Callable[["Session"], Iterable[SlashCommand]]
 def find_slash_commands(session: Session) -> dict[str, SlashCommand]:
     """All commands by name. The first distribution by name wins, one that fails is reported and left out.
 
-    A command from a file never takes the place of one that a distribution has of its own.
+    A command from a file never takes the place of one that a distribution has of its own. A distribution whose plugins
+    are all switched off is not imported.
     """
     found: dict[str, SlashCommand] = {}
-    for point in sorted(
-        entry_points(group=GROUP), key=lambda point: (point.dist.name if point.dist else "", point.name)
-    ):
+    off = _switched_off(session)
+    for point in sorted(entry_points(group=GROUP), key=lambda point: (_owner(point), point.name)):
+        if _owner(point) in off:
+            continue
         try:
             source: Source = point.load()
             for command in source(session):
@@ -84,6 +87,20 @@ def find_slash_commands(session: Session) -> dict[str, SlashCommand]:
         except Exception:
             log.warning("the slash commands of %s cannot be read", point.value, exc_info=True)
     return dict(sorted(found.items()))
+
+
+def _owner(point: EntryPoint) -> str:
+    return normalise(point.dist.name) if point.dist else ""
+
+
+def _switched_off(session: Session) -> set[str]:
+    """The distributions that have plugins, all of them switched off."""
+    features = Features(session.board.settings)
+    is_on: dict[str, bool] = {}
+    for plugin in load_index(lambda plugin: False)["plugins"]:
+        owner = normalise(plugin["dist"])
+        is_on[owner] = is_on.get(owner, False) or features.off(plugin) is None
+    return {owner for owner, on in is_on.items() if not on}
 
 
 def split_slash_command(line: str) -> tuple[str, str] | None:
