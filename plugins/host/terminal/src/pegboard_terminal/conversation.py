@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from typing import TYPE_CHECKING
 
 import anyio
@@ -29,6 +30,7 @@ class Conversation:
         self._scope = anyio.CancelScope()
         self._command: anyio.CancelScope | None = None
         self._left: int | None = None
+        self._is_settled = False
 
     async def run(self) -> int | SlashSwitch:
         """Answer until the person leaves."""
@@ -36,6 +38,7 @@ class Conversation:
         keyboard = Keyboard(view.screen, self)
         view.quiet = keyboard.quiet
         ending: int | SlashSwitch = 0
+        gc.freeze()
         with view.opened(self.session):
             try:
                 await view.screen.open()
@@ -81,6 +84,17 @@ class Conversation:
                 self.view.finish(await self.session.run(text), self.session)
             except ProviderError as error:
                 self.view.fail(str(error))
+        self._settle()
+
+    def _settle(self) -> None:
+        """After the first answer: what was imported for it stays, and is not looked through for garbage again.
+
+        Looking through everything holds the keys for 60 ms and more, and happens when much is made, as for large
+        results. The same is done when the conversation begins.
+        """
+        if not self._is_settled:
+            self._is_settled = True
+            gc.freeze()
 
     async def _run_command(self, name: str, arguments: str) -> int | SlashSwitch | None:
         answer = None
