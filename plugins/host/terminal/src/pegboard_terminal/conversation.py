@@ -9,12 +9,19 @@ import anyio
 
 from pegboard import PegboardError, ProviderError
 from pegboard_cli import INTERRUPTED
-from pegboard_session import SlashExit, SlashPrompt, SlashSwitch, answer_slash_command, split_slash_command
+from pegboard_session import (
+    SlashConfirm,
+    SlashExit,
+    SlashPrompt,
+    SlashSwitch,
+    answer_slash_command,
+    split_slash_command,
+)
 from pegboard_terminal.keys import Keyboard
 from pegboard_terminal.memory_line import keep_line, memory_line
 
 if TYPE_CHECKING:
-    from pegboard_session import Session, SlashCommand
+    from pegboard_session import Session, SlashAnswer, SlashCommand
     from pegboard_terminal.view import TerminalView
 
 CYCLE = ("default", "acceptEdits", "plan", "auto")
@@ -100,7 +107,7 @@ class Conversation:
         answer = None
         with anyio.CancelScope() as self._command, self.view.working():
             try:
-                answer = await answer_slash_command(self.session, name, arguments)
+                answer = await self._confirmed(await answer_slash_command(self.session, name, arguments))
             except PegboardError as error:
                 self.view.fail(str(error))
         stopped, self._command = self._command.cancelled_caught, None
@@ -116,6 +123,14 @@ class Conversation:
         elif answer:
             self.view.say_plain(answer)
         return None
+
+    async def _confirmed(self, answer: SlashAnswer) -> SlashAnswer:
+        """What a command answers, after it was asked whether it shall."""
+        while isinstance(answer, SlashConfirm):
+            self.view.say_plain(answer.text)
+            agrees = await self.view.asking.confirm(answer.question)
+            answer = await answer.then() if agrees else "Nothing was done."
+        return answer
 
     # What the person at the keys does
 
@@ -148,7 +163,7 @@ class Conversation:
         self.view.show_prompt_of(text)
         slash = split_slash_command(text.strip())
         try:
-            answer = await command.run(self.session, slash[1] if slash else "")
+            answer = await self._confirmed(await command.run(self.session, slash[1] if slash else ""))
         except PegboardError as error:
             self.view.fail(str(error))
             return

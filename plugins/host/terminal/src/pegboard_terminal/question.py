@@ -55,6 +55,17 @@ class Asking:
                 self.is_open, self.choices = False, []
                 self._screen.put_back(draft)
 
+    async def confirm(self, question: str) -> bool:
+        """A yes or no of the person, to what a command would do. Anything but a yes is a no."""
+        async with self._lock:
+            draft = self._screen.borrow(prompt="")
+            self.is_open = True
+            try:
+                return (await self._read(f"{question} [y/N] ")).lower() in ("y", "yes")
+            finally:
+                self.is_open = False
+                self._screen.put_back(draft)
+
     async def _decide(self, question: Question) -> Decision:
         rest = self._show(question)
         await self._quiet()
