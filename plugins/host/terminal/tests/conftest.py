@@ -68,6 +68,10 @@ class Terminal:
     def text(self) -> str:
         return "\n".join(self.lines)
 
+    def lines_with(self, beginning: str) -> list[str]:
+        """The lines that begin like this."""
+        return [line for line in self.lines if line.startswith(beginning)]
+
     def until(self, condition: str | Callable[[], object]) -> None:
         """Wait until this text is on the screen, or this holds."""
         holds = (lambda: condition in self.text) if isinstance(condition, str) else condition

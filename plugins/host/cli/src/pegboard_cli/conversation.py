@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING
 
 from pegboard_cli import options
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pegboard import Board, Settings
+    from pegboard_cli.typed import Typed
     from pegboard_cli.views import View
     from pegboard_session import Session, SlashAnswer, SlashSwitch
 
@@ -160,9 +162,20 @@ async def confirmed(said: SlashAnswer, view: View) -> SlashAnswer:
 
     while isinstance(said, SlashConfirm):
         view.show_answer(said.text)
-        word = await view.terminal_input.line(f"{said.question} [y/N] ")
-        said = await said.then() if word.strip().lower() in ("y", "yes") else "Nothing was done."
+        agreed = await view.terminal_input.ask(partial(agrees, said.question), view.question())
+        said = await said.then() if agreed else "Nothing was done."
     return said
+
+
+def agrees(question: str, typed: Typed) -> bool:
+    """A yes or no of the person at the terminal. No answer, and the end of input, mean no."""
+    while True:
+        sys.stderr.write(f"{question} [y/N] ")
+        sys.stderr.flush()
+        word = typed.readline().strip().lower()
+        if word in ("", "n", "no", "y", "yes"):
+            return word in ("y", "yes")
+        sys.stderr.write("Please answer y, n.\n")
 
 
 def interrupt(session: Session) -> bool:

@@ -74,5 +74,6 @@ async def _restore(session: Session, plan: Plan) -> str:
     except PegboardError as error:
         return str(error)
     session.write(UNDONE, to=plan.to)
-    session.conversation.announce(told)
+    session.conversation.add_news(told)  # Without an event: the person knows what they have asked for.
+    session.write("news", text=told)
     return f"Restored {counted(len(plan.steps), 'file')}: {', '.join(str(step.path) for step in plan.steps)}."
