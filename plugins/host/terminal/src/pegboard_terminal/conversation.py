@@ -120,7 +120,7 @@ class Conversation:
             return answer
         if isinstance(answer, SlashPrompt):
             await self._prompt(answer.text)
-        elif answer:
+        elif isinstance(answer, str) and answer:
             self.view.say_plain(answer)
         return None
 

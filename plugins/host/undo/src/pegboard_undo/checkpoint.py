@@ -14,8 +14,9 @@ import stat
 import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from io import BufferedReader
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 from pegboard.settings import state_dir
 from pegboard.wording import counted
@@ -233,7 +234,7 @@ def _read(path: str) -> bytes:
         return file.read()
 
 
-def _opened(path: str | Path) -> BinaryIO:
+def _opened(path: str | Path) -> BufferedReader:
     # Without waiting: a named pipe may have taken the place of the file.
     return os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC), "rb")
 
