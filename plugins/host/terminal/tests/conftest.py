@@ -25,7 +25,7 @@ def said(*texts: str) -> dict[str, Any]:
     return {"content": [{"type": "text", "text": text} for text in texts]}
 
 
-def called(name: str, **given: Any) -> dict[str, Any]:
+def called(name: str, /, **given: Any) -> dict[str, Any]:
     return {"content": [{"type": "tool_use", "name": name, "input": given}]}
 
 

@@ -156,3 +156,20 @@ def test_work_in_the_background_is_news(world: World) -> None:
     terminal.type("go")
     terminal.until("Started.")
     terminal.until("◆ The background task task-")
+
+
+def test_agents_are_shown_and_the_end_of_one_in_the_background_is_news(world: World) -> None:
+    (world.work / "a.txt").write_text("x\n")
+    given = {"description": "look", "prompt": "look", "subagent_type": "Explore", "name": "ann"}
+    script = (
+        called("Agent", **given, run_in_background=True),
+        {"agent": "ann", **called("Read", file_path="a.txt")},
+        {"agent": "ann", **said("Seen.")},
+        said("Started."),
+    )
+    terminal = world.open(*script, size=(40, 24)).ready()
+    terminal.type("go")
+    terminal.until("Started.")
+    terminal.until(lambda: re.search(r"◆ A background agent has finished\.[^…]*\n", terminal.text))
+    assert re.search(r"ok +\[\w+\] Read", terminal.text)
+    assert len(re.findall(r"Explore ann \[\w+\]", terminal.text)) >= 2, "its beginning and its end"

@@ -33,6 +33,8 @@ log = logging.getLogger("pegboard")
 
 HINT = 2.0
 """Seconds for which a word about keys is shown."""
+NEWS = 300
+"""How many characters of news are shown."""
 ANSWER_LINES = 300
 """How many lines of a command's answer are shown."""
 PROMPT_LINES = 20
@@ -157,8 +159,9 @@ class TerminalView(View):
         self.screen.print(self.calls.finish(id, Finished(self.inputs.pop(id, name), kind, ms, said)))
 
     def on_news(self, text: str, **rest: Any) -> None:
-        """Something in the background has ended."""
-        self.screen.print([self.screen.pen.row(("◆ ", "cyan"), (text, "cyan"))])
+        """Something in the background has ended. What follows the first line is for the model."""
+        lines = self.screen.pen.text(f"◆ {text.splitlines()[0][:NEWS]}" if text.strip() else "◆", "cyan")
+        self.screen.print(lines)
 
     @hookimpl
     async def ask_user(self, question: Question) -> Decision | None:
