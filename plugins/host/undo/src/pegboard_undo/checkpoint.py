@@ -21,8 +21,8 @@ from typing import Any
 from pegboard.settings import state_dir
 from pegboard.wording import counted
 from pegboard_files import UndoStore
+from pegboard_undo.file_list import Listing, list_files
 from pegboard_undo.git_index import IndexedFile, find_repository, read_blobs, read_index
-from pegboard_undo.listing import Listing, list_files
 
 LARGEST = 5_000_000
 """How many bytes of a file are copied."""
