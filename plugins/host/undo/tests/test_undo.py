@@ -40,7 +40,14 @@ class World:
 
     def session(self, *calls: tuple[str, dict[str, Any]], words: tuple[str, ...] = ()) -> str:
         """One prompt that makes these calls, one after another; returns what was said on stderr."""
-        turns = [{"content": [{"type": "tool_use", "name": name, "input": given}]} for name, given in calls]
+        return self.answers(*([call] for call in calls), words=words)
+
+    def answers(self, *answers: list[tuple[str, dict[str, Any]]], words: tuple[str, ...] = ()) -> str:
+        """One prompt with these answers of the model, each with some calls; returns what was said on stderr."""
+        turns = [
+            {"content": [{"type": "tool_use", "name": name, "input": given} for name, given in calls]}
+            for calls in answers
+        ]
         turns.append({"content": [{"type": "text", "text": "Done."}]})
         script = self.home / "script.jsonl"
         script.write_text("\n".join(map(json.dumps, turns)))
@@ -269,3 +276,18 @@ def test_a_slash_command_does_the_same_in_a_prompt(world):
     assert not (world.work / "a.txt").exists()
     wrong = world.pegboard("run", "/undo all", "--continue", "--replay", str(world.home / "script.jsonl"))
     assert wrong.stdout.startswith("Write /undo for the last turn, or /undo TURN")
+
+
+def test_changes_that_overlap_are_all_undone(world: World) -> None:
+    names = [f"{number}.txt" for number in range(12)]
+    for name in names:
+        (world.work / name).write_text("before\n")
+    read = [("Read", {"file_path": name}) for name in names]
+    edit = [("Edit", {"file_path": name, "old_string": "before", "new_string": f"in {name}"}) for name in names]
+    made = [("Write", {"file_path": f"new/{name}", "content": "new\n"}) for name in names]
+    world.answers(read, [*edit, *made])
+    assert [(world.work / name).read_text() for name in names] == [f"in {name}\n" for name in names]
+    assert len(list((world.work / "new").iterdir())) == 12
+    world.undo("--yes")
+    assert [(world.work / name).read_text() for name in names] == ["before\n"] * 12
+    assert not list(world.work.glob("new/*"))
