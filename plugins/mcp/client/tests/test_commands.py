@@ -40,6 +40,7 @@ def test_a_server_is_added_tried_used_and_removed(world, pegboard):
 def test_wrong_words_are_explained(world, pegboard):
     assert "There is no sub-command 'lst'. Did you mean list?" in pegboard("mcp", "lst", code=2)
     assert "There is no MCP server 'nothing'. The servers are: none." in pegboard("mcp", "test", "nothing", code=2)
+    assert pegboard("mcp", "add", code=2).endswith("the following arguments are required: NAME, COMMAND|URL\n")
     assert "takes no arguments" in pegboard("mcp", "add", "docs", "https://example.com/mcp", "x", code=2)
     pegboard("mcp", "add", "broken", "no-such-program-anywhere")
     assert "broken: The program no-such-program-anywhere was not found." in pegboard("mcp", "test", code=1)

@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pegboard_mcp.errands import Errand, current
+
 if TYPE_CHECKING:
     from pegboard_mcp.connection import Connection
-    from pegboard_mcp.errands import Errand
 
 # Imports happen inside functions: the SDK takes a second to import, and only a connecting task needs it.
 
@@ -79,5 +80,8 @@ class Callbacks:
         if not calls:
             return None
         answer: Future[Any] = Future()
-        calls[-1].post(Asked(kind, server, params, answer))
-        return await asyncio.wrap_future(answer)
+        # An older server asks outside of any call: the last one that began is the likeliest.
+        errand = current.get() or calls[-1]
+        errand.post(Asked(kind, server, params, answer))
+        with errand.asking():
+            return await asyncio.wrap_future(answer)
