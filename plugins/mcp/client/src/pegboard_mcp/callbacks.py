@@ -59,8 +59,8 @@ class Callbacks:
             import mcp_types as types
 
             said = await self._ask("sample", connection.server.name, params)
-            if said is None:
-                return types.ErrorData(code=-1, message="The user does not let the server ask the model.")
+            if not isinstance(said, tuple):
+                return types.ErrorData(code=-1, message=said or "No call is under way in which the model can be asked.")
             text, model = said
             return types.CreateMessageResult(
                 role="assistant", content=types.TextContent(type="text", text=text), model=model, stop_reason="endTurn"
