@@ -1,6 +1,7 @@
 """Servers that misbehave: each has a clear outcome, and the session continues."""
 
 import json
+import socket
 import sys
 
 import pytest
@@ -41,6 +42,13 @@ async def test_a_dead_server_comes_back_by_itself(world):
 
 async def test_a_server_that_hangs_at_its_start(world):
     state, problem = await state_of(world, raw(hang=True), mcp={"connectTimeout": 0.5})
+    assert (state, problem) == ("failed", "It did not answer within 0.5 s.")
+
+
+async def test_an_address_that_takes_connections_and_never_answers(world):
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        url = f"http://127.0.0.1:{listener.getsockname()[1]}/mcp"
+        state, problem = await state_of(world, {"url": url}, mcp={"connectTimeout": 0.5})
     assert (state, problem) == ("failed", "It did not answer within 0.5 s.")
 
 
