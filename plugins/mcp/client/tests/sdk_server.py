@@ -66,7 +66,10 @@ async def on_call(ctx: Any, params: Any) -> Any:
     if name == "headers":
         return types.CallToolResult(content=[text(str(sorted(seen_headers.items())))])
     if name == "roots":
-        found = await ctx.session.list_roots()
+        if not ctx.session.can_send_request and not params.input_responses:
+            requests = {"r": types.ListRootsRequest()}
+            return types.InputRequiredResult(input_requests=requests, request_state="1")
+        found = params.input_responses["r"] if params.input_responses else await ctx.session.list_roots()
         return types.CallToolResult(content=[text(" ".join(str(root.uri) for root in found.roots))])
     return types.CallToolResult(content=[text("done")])
 

@@ -63,7 +63,7 @@ def strict(tmp_path_factory):
     (world.project / "a.txt").write_text("hello\n")
     hooks = {
         "PreToolUse": [{"matcher": "Write", "hooks": [{"type": "command", "command": STOP}]}],
-        "PostToolUse": [{"matcher": "Read", "hooks": [{"type": "command", "command": f"cat >> {world.home}/seen"}]}],
+        "PostToolUse": [{"matcher": "Read", "hooks": [{"type": "command", "command": f"cat >> {world.project}/seen"}]}],
     }
     sandbox = {"enabled": not bubblewrap.trouble(bubblewrap.find())}
     settings = {"hooks": hooks, "sandbox": sandbox, "permissions": {"allow": ["Bash"]}}
@@ -76,7 +76,7 @@ def strict(tmp_path_factory):
 
 @BOTH
 async def test_hooks_see_and_stop_calls_of_a_client(strict, mode):
-    world, seen = strict.world, strict.world.home / "seen"
+    world, seen = strict.world, strict.world.project / "seen"
     seen.unlink(missing_ok=True)
     async with over_http(strict.url, mode) as client:
         refused = await client.call_tool("Write", {"file_path": "b.txt", "content": "x"})
