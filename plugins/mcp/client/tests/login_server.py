@@ -1,7 +1,7 @@
 """A server of the official SDK that wants a login, with a login server beside it, which agrees to everyone.
 
-`python login_server.py PORT_FILE NOTES`: a line in NOTES for each code and refresh. Access tokens hold for LIFETIME
-seconds. While NOTES.closed exists, the login server refuses to refresh, and while NOTES.no does, to log in.
+`python login_server.py PORT_FILE NOTES`: a line in NOTES for each code and refresh.
+While NOTES.closed exists, the login server refuses to refresh, and while NOTES.no does, to log in.
 """
 
 import os
@@ -27,7 +27,7 @@ from mcp.server.lowlevel.server import Server
 from mcp.shared.auth import OAuthToken
 
 PORT_FILE, NOTES = sys.argv[1:]
-LIFETIME = int(os.environ.get("LIFETIME", "3600"))
+LIFETIME = 3600
 
 
 class Logins:

@@ -1,7 +1,6 @@
 """`pegboard mcp login` with a login server on the loopback address, from the browser to the refresh."""
 
 import json
-import os
 import re
 import socket
 import subprocess
@@ -23,19 +22,13 @@ SERVER = Path(__file__).with_name("login_server.py")
 class Site:
     """A server that wants a login, and what a person does about it."""
 
-    def __init__(self, world, lifetime=3600):
-        self.world, self.notes = world, world.home / "notes"
-        port_file = world.home / "port"
-        words = [sys.executable, str(SERVER), str(port_file), str(self.notes)]
-        self.process = subprocess.Popen(words, env={**os.environ, "LIFETIME": str(lifetime)})
-        end = time.monotonic() + 60
-        while not port_file.exists():
-            assert self.process.poll() is None
-            assert time.monotonic() < end
-            time.sleep(0.02)
+    def __init__(self, world, port, notes):
+        self.world, self.notes = world, notes
+        for left in notes.parent.glob("notes*"):
+            left.unlink()
         with socket.create_server(("127.0.0.1", 0)) as probe:
             callback = probe.getsockname()[1]
-        url = f"http://127.0.0.1:{port_file.read_text()}/mcp"
+        url = f"http://127.0.0.1:{port}/mcp"
         self.entry = {"type": "http", "url": url, "oauth": {"callbackPort": callback}}
         self.write(self.entry)
 
@@ -73,17 +66,13 @@ class Site:
         found = list((self.world.home / ".local/state/pegboard/mcp").glob("*.login.json"))
         return found[0] if found else None
 
-    async def state(self):
-        board = self.world.board({"docs": self.entry})
+    async def state(self, **more):
+        board = self.world.board({"docs": {**self.entry, **more}})
         hub = await self.world.connect(board)
         found = hub.connections["docs"].state, hub.connections["docs"].problem
         result = await board.call("mcp__docs__secret") if found[0] == "ready" else None
         await close(board)
         return (*found, result.text if result else "")
-
-    def end(self):
-        self.process.kill()
-        self.process.wait()
 
 
 class _Stay(urllib.request.HTTPRedirectHandler):
@@ -101,11 +90,24 @@ def follow(address):
     raise AssertionError("the login server did not send the browser back")
 
 
+@pytest.fixture(scope="module")
+def login_server(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("login")
+    port_file, notes = folder / "port", folder / "notes"
+    process = subprocess.Popen([sys.executable, str(SERVER), str(port_file), str(notes)])
+    end = time.monotonic() + 60
+    while not port_file.exists():
+        assert process.poll() is None
+        assert time.monotonic() < end
+        time.sleep(0.02)
+    yield port_file.read_text(), notes
+    process.kill()
+    process.wait()
+
+
 @pytest.fixture
-def site(world, request):
-    made = Site(world, getattr(request, "param", 3600))
-    yield made
-    made.end()
+def site(world, login_server):
+    return Site(world, *login_server)
 
 
 NEEDED = "It wants you to log in: pegboard mcp login docs"
@@ -124,12 +126,13 @@ async def test_a_login_is_kept_for_the_person_alone_and_ends_with_a_logout(site)
     site.file.chmod(0o644)
     assert (await site.state())[1] == NEEDED  # What others can read, others may have written.
     site.file.chmod(0o600)
+    other = site.entry["url"].replace("127.0.0.1", "localhost")
+    assert (await site.state(url=other))[1] == NEEDED  # A login is for one address.
     assert site.run("login", "--logout", "docs") == (0, "Logged out of docs.\n")
     assert site.file is None
     assert (await site.state())[1] == NEEDED
 
 
-@pytest.mark.parametrize("site", [1], indirect=True)
 async def test_tokens_that_have_ended_are_refreshed_in_a_later_process_too(site):
     assert site.log_in()[0] == 0
     kept = json.loads(site.file.read_text())
@@ -159,9 +162,3 @@ def test_a_login_server_that_says_no_is_quoted(site):
     code, said, shown = site.log_in()
     assert (code, said) == (1, "pegboard: The login at docs failed: You are not on the list.\n")
     assert "The login failed: You are not on the list." in shown
-
-
-def test_a_login_is_for_one_address(site):
-    assert site.log_in()[0] == 0
-    site.write({**site.entry, "url": site.entry["url"].replace("127.0.0.1", "localhost")})
-    assert NEEDED in site.run("test", "docs")[1]

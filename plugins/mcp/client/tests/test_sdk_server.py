@@ -12,7 +12,7 @@ from pegboard import Allow, Answer, Image, Text
 from pegboard_mcp import slash
 from pegboard_session import Session, SlashPrompt
 
-from .test_stdio import Scripted
+from .scripted import Scripted
 from .world import Person, close, until
 
 pytestmark = pytest.mark.anyio
