@@ -43,7 +43,7 @@ def _property(field: FormField) -> dict[str, Any]:
     if field.choices:  # The protocol has no choice with words of one's own: the choices are named instead.
         made["description"] += "\n" + "\n".join(f"- {choice.value}: {_title(choice)}" for choice in field.choices)
     if field.multiple:
-        made["description"] += "\nSeveral answers stand on lines of their own."
+        made["description"] += "\nWrite each answer in a line of its own."
     return {**made, "type": TYPES[field.kind]}
 
 
