@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 from anyio import CancelScope, WouldBlock, from_thread
 from anyio.lowlevel import checkpoint
 
-from pegboard.calls import Call, Decision, Result
+from pegboard.calls import Call, Result
 from pegboard.context import Context, Progress
 from pegboard.contract import Facts
 from pegboard.errors import ToolError
-from pegboard.execution.dispatch import BoundTool, CallRun
+from pegboard.execution.dispatch import BoundTool, CallRun, T
 from pegboard.execution.limits import Clock
 from pegboard.execution.overlap import Footprint
 from pegboard.execution.threads import AbandonedThread
@@ -206,7 +206,7 @@ class QueuedCall(CallRun):
         """What it touches, or None where that is not known, or where nothing may overlap with it for another reason."""
         return None if self.alone or self.tool.cascades else Footprint.of(self.facts)
 
-    async def ask(self, question: Callable[[], Awaitable[Decision | None]]) -> Decision | None:
+    async def ask(self, question: Callable[[], Awaitable[T]]) -> T:
         """Put a question to a person, one at a time, without keeping others from running or time from standing still.
 
         A call that acts asks, too: for one that its tool makes.
