@@ -90,7 +90,7 @@ def bash(command: str) -> tuple[str, dict[str, Any]]:
     return "Bash", {"command": command}
 
 
-def test_turns_are_taken_back_one_after_another(world):
+def test_prompts_are_undone_one_after_another(world):
     world.session(write("a.txt", "one\n"))
     world.session(READ, write("a.txt", "two\n"), write("b.txt", "new\n"), words=("--continue",))
     listed = world.pegboard("undo")
@@ -108,7 +108,7 @@ def test_turns_are_taken_back_one_after_another(world):
     assert world.pegboard("undo").stdout == "There is nothing to undo.\n"
 
 
-def test_all_turns_at_once_and_the_model_is_told(world):
+def test_all_prompts_at_once_and_the_model_is_told(world):
     world.session(write("a.txt", "one\n"))
     world.session(READ, write("a.txt", "two\n"), words=("--continue",))
     assert world.undo("--to", "1", "--yes")["restored"] is True
@@ -124,10 +124,11 @@ def test_a_file_that_was_changed_since_is_named_and_nothing_is_restored(world):
     (world.work / "b.txt").write_text("mine\n")
     done = world.pegboard("undo", "--yes")
     assert done.returncode == 1
-    assert f"Nothing was restored. {world.work}/b.txt: it was changed since." in done.stderr
+    assert f"Nothing was restored. {world.work}/b.txt: it has changed since then." in done.stderr
     assert (world.work / "a.txt").read_text() == "one\n"
     shown = world.undo("--yes")
-    assert (shown["restored"], [entry["reason"] for entry in shown["refused"]]) == (False, ["it was changed since"])
+    assert shown["restored"] is False
+    assert [entry["reason"] for entry in shown["refused"]] == ["it has changed since then"]
 
 
 def test_what_a_command_did_to_tracked_and_touched_files_is_taken_back(world):
@@ -170,16 +171,16 @@ def test_a_checkpoint_that_takes_too_long_is_given_up_and_said(world):
     settings.parent.mkdir()
     settings.write_text('{"undo": {"checkpointMs": 1}}')
     said = world.session(bash("echo x > 7.txt"))
-    assert "pegboard undo will not cover what this command changes: a checkpoint would take more than 1 ms." in said
-    assert world.undo()["uncovered"] == [{"turn": 1, "reason": "a checkpoint would take more than 1 ms."}]
-    assert "not covered, turn 1: a command" in world.pegboard("undo").stdout
+    assert "pegboard undo does not cover what this command changes: a checkpoint would take more than 1 ms." in said
+    assert world.undo()["uncovered"] == [{"prompt": 1, "reason": "a checkpoint would take more than 1 ms."}]
+    assert "not covered in prompt 1: a command" in world.pegboard("undo").stdout
 
 
-def test_a_change_between_two_turns_is_not_lost(world):
+def test_a_change_between_two_prompts_is_not_lost(world):
     world.session(write("a.txt", "one\n"))
     (world.work / "a.txt").write_text("mine\n")
     world.session(READ, write("a.txt", "two\n"), words=("--continue",))
-    assert world.undo("--to", "1")["refused"][0]["reason"] == "something else changed it between two turns"
+    assert world.undo("--to", "1")["refused"][0]["reason"] == "something else changed it between two prompts"
     assert world.undo("--yes")["restored"] is True
     assert (world.work / "a.txt").read_text() == "mine\n"
 
@@ -201,9 +202,9 @@ def test_the_command_asks_on_a_terminal(world):
 def test_a_slash_command_does_the_same_in_a_prompt(world):
     world.session(write("a.txt", "one\n"))
     listed = world.pegboard("run", "/undo", "--continue", "--replay", str(world.home / "script.jsonl"))
-    assert listed.stdout.splitlines()[-1] == "To restore 1 file, write /undo 1 yes."
+    assert listed.stdout.splitlines()[-1] == "To restore 1 file, type /undo 1 yes."
     done = world.pegboard("run", "/undo 1 yes", "--continue", "--replay", str(world.home / "script.jsonl"))
     assert done.stdout == f"Restored 1 file: {world.work}/a.txt.\n"
     assert not (world.work / "a.txt").exists()
     wrong = world.pegboard("run", "/undo all", "--continue", "--replay", str(world.home / "script.jsonl"))
-    assert wrong.stdout.startswith("Write /undo to see the last turn")
+    assert wrong.stdout.startswith("Type /undo to list what")

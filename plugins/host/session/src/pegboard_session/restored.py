@@ -40,7 +40,7 @@ class Restored:
     last_prompt: str = ""
     folder: str = ""
     """Where the person was when it was last opened."""
-    turns: int = 0
+    prompts: int = 0
     """How many prompts there were."""
     system: dict[str, str] = field(default_factory=dict)
     """The parts of the system prompt that are sent again as they were, by name."""
@@ -122,7 +122,7 @@ def _take_circumstances(made: Restored, entry: dict[str, Any]) -> None:
     elif kind == "prompt":
         made.last_prompt = str(entry.get("text", ""))
         made.prompt = made.prompt or made.last_prompt
-        made.turns += 1
+        made.prompts += 1
     elif kind == "system":
         made.system |= {str(name): str(text) for name, text in entry["parts"].items()}
     elif kind == "news" and entry["text"] not in made.news:

@@ -1,4 +1,4 @@
-"""What a session did to files, as lines of its transcript: each with its turn and where the earlier bytes are."""
+"""What a session did to files, as lines of its transcript: each names its prompt and where the earlier bytes are."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 SERVICE = "pegboard.undo"
 CHANGED, UNCOVERED, UNDONE = "file_changed", "not_covered", "undone"
-"""The kinds of lines: a file that was changed, a command without a checkpoint, turns that were taken back."""
+"""The kinds of lines: a file that was changed, a command without a checkpoint, prompts that were undone."""
 
 
 class Journal:
@@ -27,7 +27,7 @@ class Journal:
         """`is_mine` says whether the call that is running now belongs to this journal."""
         self._session, self._is_mine, self._guard = session, is_mine, Lock()
         self.session_id = session.id
-        self.turn = session.restored.turns
+        self.prompt = session.restored.prompts
         self.facts: dict[str, Facts] = {}
         settings = session.board.settings
         self.checkpoints = Checkpoints(settings.get("undo.checkpointMs", 200))
@@ -35,9 +35,9 @@ class Journal:
         files = session.ctx.services.files
         self._stop = files.listen(self._hear) if files else lambda: None
 
-    def next_turn(self) -> None:
-        """A prompt has come."""
-        self.turn += 1
+    def next_prompt(self) -> None:
+        """A prompt has arrived."""
+        self.prompt += 1
         self.facts.clear()
 
     def _hear(self, event: FileEvent) -> None:
@@ -67,11 +67,11 @@ class Journal:
 
     def _note(self, change: FileChange, *, by: str) -> None:
         with self._guard:
-            self._session.write(CHANGED, turn=self.turn, by=by, **change.as_data())
+            self._session.write(CHANGED, prompt=self.prompt, by=by, **change.as_data())
 
     def _say_uncovered(self, why: str) -> None:
-        self._session.write(UNCOVERED, turn=self.turn, reason=why)
-        words = f"pegboard undo will not cover what this command changes: {why}"
+        self._session.write(UNCOVERED, prompt=self.prompt, reason=why)
+        words = f"pegboard undo does not cover what this command changes: {why}"
         self._session.emit("notice", message=words, data={})
 
     @property

@@ -1,4 +1,4 @@
-"""What would be restored, and what stands against it."""
+"""What would be restored, and what prevents it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Step:
     """One file, from how the session left it to how it was."""
 
     path: Path
-    turn: int
+    prompt: int
     before: str
     after: str
     stored: Path | None
@@ -44,9 +44,9 @@ class Step:
         if self.before and not (self.stored and self.stored.is_file()):
             return "its earlier content was not kept"
         if self.is_broken:
-            return "something else changed it between two turns"
+            return "something else changed it between two prompts"
         if file_digest(self.path) != self.after:
-            return "it was changed since"
+            return "it has changed since then"
         return ""
 
     def earlier_bytes(self) -> bytes:
@@ -70,7 +70,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Everything back to how it was before a turn."""
+    """Everything back to how it was before a prompt."""
 
     to: int
     steps: tuple[Step, ...] = ()
@@ -79,31 +79,31 @@ class Plan:
 
     def as_data(self) -> dict[str, Any]:
         """For programs."""
-        files = [{"path": str(s.path), "action": s.action, "turn": s.turn, "diff": s.diff()} for s in self.steps]
+        files = [{"path": str(s.path), "action": s.action, "prompt": s.prompt, "diff": s.diff()} for s in self.steps]
         refused = [{"path": str(path), "reason": reason} for path, reason in self.refused.items()]
         return {"to": self.to, "files": files, "refused": refused, "uncovered": list(self.uncovered)}
 
 
 def make_plan(lines: Iterable[dict[str, Any]], to: int | None = None) -> Plan:
-    """The plan for all turns from `to` on, by default for the last one that changed files."""
+    """The plan for all prompts from `to` on, by default for the last one that changed files."""
     changes: list[dict[str, Any]] = []
     gaps: list[dict[str, Any]] = []
     for line in lines:
         if line["type"] == CHANGED:
             changes.append(line)
         elif line["type"] == UNCOVERED:
-            gaps.append({"turn": line["turn"], "reason": line["reason"]})
+            gaps.append({"prompt": line["prompt"], "reason": line["reason"]})
         elif line["type"] == UNDONE:
-            changes = [change for change in changes if change["turn"] < line["to"]]
-            gaps = [gap for gap in gaps if gap["turn"] < line["to"]]
-    last = max((change["turn"] for change in changes), default=0)
+            changes = [change for change in changes if change["prompt"] < line["to"]]
+            gaps = [gap for gap in gaps if gap["prompt"] < line["to"]]
+    last = max((change["prompt"] for change in changes), default=0)
     if to is not None and to < 1:
-        raise PegboardError(f"--to must be the number of a turn, 1 or more, got {to}.")
+        raise PegboardError(f"--to must be the number of a prompt, 1 or more, got {to}.")
     start = last if to is None else to
-    wanted = [change for change in changes if change["turn"] >= start]
+    wanted = [change for change in changes if change["prompt"] >= start]
     steps = tuple(step for group in _by_path(wanted) if (step := _step(group)).before != step.after)
     refused = {step.path: reason for step in steps if (reason := step.objection())}
-    return Plan(start, steps, tuple(gap for gap in gaps if gap["turn"] >= start), refused)
+    return Plan(start, steps, tuple(gap for gap in gaps if gap["prompt"] >= start), refused)
 
 
 def _by_path(changes: Sequence[dict[str, Any]]) -> list[list[dict[str, Any]]]:
@@ -117,7 +117,7 @@ def _step(group: Sequence[dict[str, Any]]) -> Step:
     first, last = group[0], group[-1]
     broken = any(one["after"] != other["before"] for one, other in pairwise(group))
     stored = Path(first["stored"]) if first.get("stored") else None
-    return Step(Path(first["path"]), first["turn"], first["before"], last["after"], stored, first["mode"], broken)
+    return Step(Path(first["path"]), first["prompt"], first["before"], last["after"], stored, first["mode"], broken)
 
 
 def as_text(plan: Plan, *, diffs: bool = True) -> str:
@@ -128,13 +128,13 @@ def as_text(plan: Plan, *, diffs: bool = True) -> str:
         lines.append(f"{step.action} {step.path}{refusal}")
         if diffs and not refusal:
             lines += [f"  {line}" for line in step.diff().splitlines()]
-    lines += [f"not covered, turn {gap['turn']}: a command, because {gap['reason']}" for gap in plan.uncovered]
+    lines += [f"not covered in prompt {gap['prompt']}: a command, because {gap['reason']}" for gap in plan.uncovered]
     return "\n".join(lines)
 
 
 def refusal_of(plan: Plan) -> str:
-    """Why nothing is restored; empty where nothing stands against it."""
+    """Why nothing is restored; empty if everything can be."""
     if not plan.refused:
         return ""
     listed = "; ".join(f"{path}: {reason}" for path, reason in plan.refused.items())
-    return f"Nothing was restored. {listed}. Save what you need of these files and restore them yourself."
+    return f"Nothing was restored. {listed}. Save what you need from these files, then restore them by hand."

@@ -64,10 +64,10 @@ def register_session_services(session: Session) -> Mapping[str, object]:
 
 @hookimpl
 def add_reminders(session: Session, moment: str) -> None:
-    """A prompt begins a new turn."""
+    """Changes from here on belong to a new prompt."""
     journal = _journal(session.ctx)
     if journal and moment == "prompt" and session.parent is None:
-        journal.next_turn()
+        journal.next_prompt()
 
 
 @hookimpl

@@ -18,12 +18,14 @@ if TYPE_CHECKING:
 
     from pegboard_session import Session
 
-USAGE = "Write /undo to see the last turn, /undo TURN to see all from that turn on, and add yes to restore the files."
+USAGE = (
+    "Type /undo to list what the last prompt changed, or /undo N for prompt N and later. Add yes to restore the files."
+)
 
 
 def commands(session: Session) -> Sequence[SlashCommand]:
     """The command."""
-    return [SlashCommand("undo", "restore the files that the last turn changed", undo, "[TURN] [yes]", complete)]
+    return [SlashCommand("undo", "restore the files that the last prompt changed", undo, "[N] [yes]", complete)]
 
 
 def complete(session: Session, typed: str) -> list[str]:
@@ -54,7 +56,7 @@ async def _undo(session: Session, to: int | None, *, is_agreed: bool) -> str:
     if refusal := refusal_of(plan):
         return f"{text}\n{refusal}"
     if not is_agreed:
-        return f"{text}\nTo restore {counted(len(plan.steps), 'file')}, write /undo {plan.to} yes."
+        return f"{text}\nTo restore {counted(len(plan.steps), 'file')}, type /undo {plan.to} yes."
     files = session.ctx.files
     told = await to_thread.run_sync(restoring.restore, plan, files)
     session.write(UNDONE, to=plan.to)
