@@ -115,8 +115,8 @@ def test_the_list_shows_folder_prompts_cost_and_first_prompt(world, tmp_path):
     world.run("run", "Here", "--settings", str(tmp_path / "p.json"))
     _, out, _ = world.run("sessions")
     head, row = out.splitlines()
-    assert head.split() == ["ID", "WHEN", "PROMPTS", "COST", "FOLDER", "PROMPT"]
-    assert re.search(rf"^[0-9a-f]{{12}}  \S+ \S+  1      0\.0000  {tmp_path}/a  Here$", row)
+    assert head.split() == ["ID", "WHEN", "PROMPTS", "COST", "FOLDER", "FIRST", "PROMPT"]
+    assert re.search(rf"^[0-9a-f]{{12}}  \S+ \S+  1        0\.0000  {tmp_path}/a  Here$", row)
 
 
 def test_prompt_show_prints_each_part_with_its_size(world, tmp_path):

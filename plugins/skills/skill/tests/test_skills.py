@@ -124,7 +124,7 @@ async def test_disallowed_tools_are_denied_for_the_turn(world):
         await session.run("Go")
         await session.run("On")
     _, first, second = results(session)
-    assert "The skill look does not allow Bash in this turn" in first
+    assert "The skill look does not allow Bash until the next prompt" in first
     assert "does not allow" not in second
 
 
@@ -281,7 +281,7 @@ async def test_why_tells_what_a_skill_would_do(world):
     async with world.session(says()) as session:
         judged = await explain(Call("1", "Skill", {"skill": "make"}), session.ctx, session.board)
     assert judged.decision.word == "ask"
-    words = "The skill make would allow Bash(touch:*) without asking for the rest of this turn."
+    words = "The skill make would allow Bash(touch:*) without asking until the next prompt."
     assert judged.decision.reason == words
 
 

@@ -238,7 +238,7 @@ class DataView(View):
 
 
 class StreamJsonView(DataView):
-    """A JSON object a line, each with its type and a monotonic time in seconds."""
+    """A JSON object per line, each with its type and a monotonic time in seconds."""
 
     @hookimpl
     def observe(self, event: Event) -> None:

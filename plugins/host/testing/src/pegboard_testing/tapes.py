@@ -20,7 +20,7 @@ BYTES = "$base64"
 
 
 class Tape:
-    """The calls of a whole test run, a JSON object a line; each test has a track of its own."""
+    """The calls of a whole test run, a JSON object per line; each test has a track of its own."""
 
     def __init__(self, path: Path, *, recording: bool) -> None:
         self.path, self.recording = path, recording

@@ -17,7 +17,7 @@ OWN = {
     "test": "connect to servers and list their tools",
     "add": "add a server to your settings or to .mcp.json",
     "remove": "remove a server",
-    "login": "log in at a server with a browser",
+    "login": "log in to a server with a browser",
     "approve": "see what has changed about a server, and approve it",
 }
 """The sub-commands of this distribution and what each does."""

@@ -20,7 +20,7 @@ examples:
   pegboard audit                        every decision, oldest first
   pegboard audit --denied --since 2h    what was denied in the last two hours
   pegboard audit --session 688cb06e     one session
-  pegboard audit --tool Bash --json     one JSON object a line
+  pegboard audit --tool Bash --json     one JSON object per line
 
 The log has a hash in place of each call's input. Set "auditInput": true to keep the input itself from then on.
 """
@@ -42,7 +42,7 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--denied", action="store_true", help="only calls that were denied")
     made.add_argument("--session", metavar="ID", default="", help="only this session: its id, or the start of it")
     made.add_argument("--tool", metavar="TOOL", action="append", help="only this tool (may be repeated)")
-    made.add_argument("--json", action="store_true", help="print one JSON object a line, as it was recorded")
+    made.add_argument("--json", action="store_true", help="print one JSON object per line, as it was recorded")
     made.add_argument("--debug", action="store_true", help="show tracebacks")
     return made
 

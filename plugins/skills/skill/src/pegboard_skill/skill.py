@@ -84,7 +84,7 @@ def _reason(skill: SkillFile) -> str:
     """Why using a skill is more than reading it; empty where it is not."""
     does: list[str] = []
     if skill.grants:
-        does.append(f"allow {', '.join(skill.grants)} without asking for the rest of this turn")
+        does.append(f"allow {', '.join(skill.grants)} without asking until the next prompt")
     if skill.head.runs_commands and skill.trusted:
         does.append("run commands that it contains, as far as rules allow them")
     return f"The skill {skill.name} would {' and '.join(does)}." if does else ""

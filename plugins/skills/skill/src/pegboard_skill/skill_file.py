@@ -89,7 +89,7 @@ class Skill:
 
     @property
     def grants(self) -> tuple[str, ...]:
-        """What it allows for the turn that uses it."""
+        """What it allows until the next prompt."""
         return self.head.allowed_tools if self.trusted else ()
 
 

@@ -1,4 +1,4 @@
-"""`pegboard mcp login`: log in at a server with a browser, or log out."""
+"""`pegboard mcp login`: log in to a server with a browser, or log out."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from pegboard_mcp.faults import leaves, words_for
 
 def run(words: Sequence[str]) -> int:
     """Begin a login in the browser and keep the tokens."""
-    made = parser("login", "Log in at an MCP server with a browser. The tokens are kept in a file only you can read.")
+    made = parser("login", "Log in to an MCP server with a browser. The tokens are kept in a file only you can read.")
     made.add_argument("--no-browser", action="store_true", help="only print the address to open")
     made.add_argument("--logout", action="store_true", help="forget the login instead")
     made.add_argument("name", metavar="NAME", help="the server")
