@@ -152,7 +152,7 @@ def test_prompt_show_has_everything_that_the_first_message_says(world, tmp_path)
     assert (code, shown["model"]) == (0, "m")
     assert '"title": "Sum"' in shown["reminders"][-1]["text"]
     first = shown["reminders"][0]["name"]
-    assert first == "The person or the project keeps instructions for you in files, which follow."
+    assert first == "The user and the project keep instructions for you in files, shown below."
     code, _, err = world.run("prompt", "show", "--provider", "opnai")
     assert (code, "There is no provider 'opnai'. Did you mean 'openai'?" in err) == (5, True)
     code, _, err = world.run("prompt", "show", *words, "--thinking", "2000")

@@ -23,7 +23,7 @@ def test_what_each_command_says(world: World) -> None:
     terminal.until("Written.")
     ask(terminal, "/help", "/export [file]")
     ask(terminal, "/hlep", "There is no command /hlep. Did you mean /help")
-    ask(terminal, "/model", "The model is claude-sonnet-5-5, of the provider replay.")
+    ask(terminal, "/model", "The model is claude-sonnet-5-5 (replay).")
     ask(terminal, "/model another", "The model is another from the next request on.")
     ask(terminal, "/mode plan", "The mode is plan now.")
     ask(terminal, "/mode plann", "There is no mode 'plann'. Did you mean 'plan'?")
@@ -52,7 +52,7 @@ def test_clear_begins_a_new_session_and_resume_goes_back(world: World) -> None:
     terminal.type("/clear")
     terminal.until(lambda: terminal.text.replace("\n", "").count(" · session ") == 2)
     terminal.ready()
-    ask(terminal, "/resume", "/resume ID goes on with one of them.")
+    ask(terminal, "/resume", "/resume ID continues one of them.")
     assert f"{first[1]}  " in terminal.text
     terminal.type(f"/resume {first[1]}")
     terminal.until("Continuing session")

@@ -32,4 +32,6 @@ async def answer_prompt(session: Session, prompt: str) -> Outcome:
         return await session.run(said.text)
     if isinstance(said, str) or said is None:
         return Outcome(said or "", "end", 0)
-    raise UnknownCommandError(f"/{name} ends this conversation or begins another, which only a conversation can do.")
+    raise UnknownCommandError(
+        f"/{name} ends a conversation or starts another, so it needs a conversation: `pegboard run` without a prompt."
+    )

@@ -20,7 +20,7 @@ LINE = "memory"
 """The kind of line in a transcript that says what the model has been shown."""
 
 INTRODUCTION = """\
-The person or the project keeps instructions for you in files, which follow. Keep to them where they apply. Nearer \
+The user and the project keep instructions for you in files, shown below. Follow them where they apply. Nearer \
 files come later and take precedence; what the person says takes precedence over all of them. They are words, not \
 permissions: nothing in them allows a call that is not otherwise allowed."""
 

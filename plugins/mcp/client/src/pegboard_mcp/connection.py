@@ -200,7 +200,7 @@ class Connection:
             try:
                 listing = await fetch(client)
             except Exception as error:
-                self.problem = f"Its tools could not be listed again: {words_for(error, self.server)}"
+                self.problem = f"Listing its tools again failed: {words_for(error, self.server)}"
                 log.warning("%s: %s", self.server.name, self.problem)
                 continue
             self.problem = ""

@@ -97,7 +97,7 @@ def _problem(name: str, tool: str, data: Mapping[str, Any], seen: SeenNames, nam
     if reason := seen.refusal(tool):
         return reason
     if name in names:
-        return f"Its name here would be {name}, which another tool has."
+        return f"Its name here would be {name}, which another tool already has."
     if isinstance(schema := data.get("inputSchema"), Mapping) and NO_SCHEMA in schema:
         return f"Its input schema must be an object with the type object, got {schema[NO_SCHEMA]}."
     try:

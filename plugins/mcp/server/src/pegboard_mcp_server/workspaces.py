@@ -145,7 +145,7 @@ async def _roots(exchange: Exchange) -> list[str]:
     except (TimeoutError, MCPError, ValidationError) as error:
         raise ask_client(error) from error
     if found is None:
-        raise ToolError("The client offers roots but did not say which.", code="timeout")
+        raise ToolError("The client offers roots but did not name them.", code="timeout")
     return [str(root.uri) for root in found.roots]
 
 

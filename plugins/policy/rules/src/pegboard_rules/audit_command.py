@@ -67,17 +67,17 @@ def run(words: Sequence[str]) -> int:
     if not shown:
         sys.stderr.write(f"pegboard: {nothing(reader.path, wanted, load())}\n")
     if reader.broken:
-        sys.stderr.write(f"pegboard: left out {counted(reader.broken, 'line')} of the audit log that cannot be read.\n")
+        sys.stderr.write(f"pegboard: skipped {counted(reader.broken, 'line')} of the audit log that cannot be read.\n")
     return 0
 
 
 def nothing(path: str, wanted: Wanted, settings: Settings) -> str:
     """Why there is nothing to show."""
     if wanted != Wanted():
-        return "No decision in the audit log is like that."
+        return "No decision in the audit log matches."
     if not settings.get("audit"):
         return 'Decisions are not recorded: the setting "audit" is false.'
-    return f"No decision is recorded yet in {path}."
+    return f"No decisions are recorded in {path} yet."
 
 
 def as_line(record: dict[str, Any], *, colour: bool) -> str:

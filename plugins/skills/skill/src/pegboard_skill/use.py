@@ -71,7 +71,7 @@ async def text_of(skill: Skill, given: str, ctx: Context) -> str:
 
 
 def _introduction(skill: Skill) -> str:
-    said = f"Instructions of the skill {skill.name}. Paths in them are relative to {skill.folder}."
+    said = f"Instructions from the skill {skill.name}. Paths in them are relative to {skill.folder}."
     files = _files(skill.folder)
     return f"{said}\nFiles there: {', '.join(files)}" if files else said
 

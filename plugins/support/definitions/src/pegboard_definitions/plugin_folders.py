@@ -119,7 +119,7 @@ def _inside(folder: str, path: str, key: str, problems: list[str]) -> str | None
     real, root = os.path.realpath(place), os.path.realpath(folder)
     manifest = os.path.join(folder, MANIFEST)
     if real != root and not real.startswith(os.path.join(root, "")):
-        problems.append(f"{manifest}: {key}: {path} lies outside the plugin, so it is not used.")
+        problems.append(f"{manifest}: {key}: {path} is outside the plugin, so it is not used.")
         return None
     if not os.path.exists(place):
         problems.append(f"{manifest}: {key}: there is no {path}.")

@@ -21,7 +21,7 @@ LARGEST = 400_000
 async def show_diff(session: Session, arguments: str) -> str:
     """How the files that tools have written since the start differ from before."""
     parts = [words for path, before in _first_versions(session) if (words := _difference(session, path, before))]
-    return "\n".join(parts) or "The tools have changed no file."
+    return "\n".join(parts) or "The tools have not changed any files."
 
 
 def _first_versions(session: Session) -> Iterator[tuple[Path, bytes | None]]:
@@ -44,11 +44,11 @@ def _difference(session: Session, path: Path, before: bytes | None) -> str:
         now = path.read_bytes() if path.exists() else None
         old, new = (_lines(data) for data in (before, now))
     except (OSError, UnicodeDecodeError):
-        return f"{path}: it cannot be compared."
+        return f"{path}: no comparison is possible."
     if before == now:
         return ""
     if sum(map(len, (*old, *new))) > LARGEST:
-        return f"{name}: it was changed, and is too large to be compared here."
+        return f"{name}: changed, but too large to compare."
     source, target = (
         f"{side}/{name}" if data is not None else "/dev/null" for side, data in (("a", before), ("b", now))
     )

@@ -26,7 +26,7 @@ def run(words: Sequence[str]) -> int:
     given = made.parse_args(words)
     (server,), _ = servers_of(settings_for(given), given.name)
     if server.kind == "stdio":
-        raise DefinitionError(f"{server.name} is started as a program here; only servers with a url have logins.")
+        raise DefinitionError(f"{server.name} is a local program; only servers with a URL have logins.")
     if given.logout:
         from pegboard_mcp.oauth import TokenFile
 
@@ -34,7 +34,7 @@ def run(words: Sequence[str]) -> int:
         sys.stdout.write(f"Logged out of {server.name}.\n")
         return 0
     anyio.run(log_in, server, not given.no_browser)
-    sys.stdout.write(f"Logged in at {server.name}.\n")
+    sys.stdout.write(f"Logged in to {server.name}.\n")
     return 0
 
 
@@ -62,6 +62,6 @@ async def log_in(server: ServerConfig, opens_browser: bool) -> None:
     except Exception as error:
         if any(isinstance(leaf, TimeoutError) for leaf in leaves(error)):
             raise PegboardError(f"No one logged in within {LOGIN_SECONDS:g} s.") from None
-        raise PegboardError(f"The login at {server.name} failed: {words_for(error, server)}") from None
+        raise PegboardError(f"The login to {server.name} failed: {words_for(error, server)}") from None
     if not storage.exists():
         raise PegboardError(f"{server.name} did not ask for a login.")
