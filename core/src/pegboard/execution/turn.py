@@ -262,7 +262,7 @@ class Turn:
             return None  # Its dispatch meets the same error and puts it into words.
 
     def _crashed(self, run: QueuedCall, error: BaseException) -> Result:
-        log.error("a call of %s broke its turn's rules", run.name, exc_info=error)
+        log.error("a call to %s broke its turn's rules", run.name, exc_info=error)
         return failure_results.crashed(run, type(error).__name__)
 
 

@@ -203,7 +203,7 @@ class View:
             self._midline = False
 
     def print(self, text: str) -> None:
-        """Text on standard output. A failure is kept: here, inside of a hook, it would be lost."""
+        """Text on standard output. A failure is kept: here, inside a hook, it would be lost."""
         if self.failed is None:
             try:
                 self.out.write(text)

@@ -23,7 +23,7 @@ MESSAGE = "Message to the model: "
 
 
 class Asking:
-    """One question at a time, in the place of the input line. What the person was typing waits meanwhile."""
+    """One question at a time, in place of the input line. What the person was typing waits meanwhile."""
 
     def __init__(self, screen: Screen, quiet: Callable[[], Awaitable[None]]) -> None:
         self._screen, self._quiet = screen, quiet

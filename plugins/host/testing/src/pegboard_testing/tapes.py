@@ -75,7 +75,7 @@ class Track:
             found = self.tape.take(line)
             if found is None:
                 reason = (
-                    f"{self.tape.path} has no call of {tool.name} with {json.dumps(line['input'])} "
+                    f"{self.tape.path} has no call to {tool.name} with {json.dumps(line['input'])} "
                     "left in the recording for this test."
                 )
                 self.misses.append(f"{reason} Record it again with --pegboard-record.")

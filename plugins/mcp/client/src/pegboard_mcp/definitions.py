@@ -14,7 +14,7 @@ from pegboard_mcp.names import SeenNames, tool_name
 from pegboard_mcp.store import Shelf, digest
 
 NO_SCHEMA = "x-pegboard-no-schema"
-"""What a server sent in the place of a schema, where it is none."""
+"""What a server sent in place of a schema, where it is none."""
 MOST_TOOLS = 10_000
 MOST_DESCRIPTION = 16_384
 """Characters of a description that reach the model."""

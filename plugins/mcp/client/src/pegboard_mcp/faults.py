@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def leaves(error: BaseException) -> Iterator[BaseException]:
-    """The exceptions inside of groups."""
+    """The exceptions inside groups."""
     if isinstance(error, BaseExceptionGroup):
         for inner in error.exceptions:
             yield from leaves(inner)

@@ -21,7 +21,7 @@ def folders_of(uris: Iterable[str]) -> list[Path]:
 
 
 def narrowed(configured: Sequence[Path], offered: Sequence[Path]) -> list[Path]:
-    """What lies in a configured folder and in an offered one."""
+    """What is in a configured folder and in an offered one."""
     found: list[Path] = []
     for folder in configured:
         real = folder.resolve()

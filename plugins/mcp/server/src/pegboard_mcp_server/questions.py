@@ -24,7 +24,7 @@ HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 
 
 class McpPlugin:
-    """What the board of this server does besides: it asks clients, keeps calls apart, and hears of changed tools."""
+    """What the board of this server does besides: it asks clients, keeps calls apart, and notes changed tools."""
 
     def __init__(self) -> None:
         self.tools_updated = False
@@ -43,7 +43,7 @@ class McpPlugin:
 
     @hookimpl
     def check_permission(self, tool: Tool[Any, Any], facts: Facts, ctx: Context) -> Decision | None:
-        """Ask for what lies outside the client's roots, whatever rules allow; note what may overlap."""
+        """Ask for what is outside the client's roots, whatever rules allow; note what may overlap."""
         exchange = current.get()
         if exchange is None:
             return None

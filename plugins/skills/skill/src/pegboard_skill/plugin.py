@@ -1,4 +1,4 @@
-"""The hooks: the tool, what the model is told of skills, and what they allow."""
+"""The hooks: the tool, what the model is told about skills, and what they allow."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ FIELDS = (
     *("agent", "background", "hooks", "paths", "shell", "version", "author", "tags", "category"),
 )
 COMMAND = re.compile(r"(?:^|(?<=\s))!`[^`\n]+`|^[ \t]*```!", re.MULTILINE)
-"""Text that holds a command to run. It may lie in a code block: here, too much is found rather than too little."""
+"""Text that holds a command to run. It may be in a code block: here, too much is found rather than too little."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,9 +68,9 @@ class Skill:
     """`managed`, `user`, `project`, `package` or `plugin`."""
     is_command: bool = False
     trusted: bool = True
-    """Whether what it allows counts, and whether its commands may run: not in a project that no one trusts."""
+    """Whether what it allows counts, and whether its commands may run: not in an untrusted project."""
     variables: tuple[tuple[str, str], ...] = field(default=())
-    """Further names that its text may use, such as the folder of its plugin."""
+    """More names that its text may use, such as the folder of its plugin."""
 
     @property
     def folder(self) -> str:

@@ -1,4 +1,4 @@
-"""What the model is told of skills before it uses one: names and descriptions, within a budget."""
+"""What the model is told about skills before it uses one: names and descriptions, within a budget."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The skills of one session: which there are, what the model was told of them, and which it has used."""
+"""The skills of one session: which there are, what the model was told about them, and which it has used."""
 
 from __future__ import annotations
 

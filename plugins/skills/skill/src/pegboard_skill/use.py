@@ -77,7 +77,7 @@ def _introduction(skill: Skill) -> str:
 
 
 def _files(folder: str) -> list[str]:
-    """What else lies in the folder of a skill, as far as it fits."""
+    """What else is in the folder of a skill, as far as it fits."""
     found: list[str] = []
     for here, folders, names in os.walk(folder):
         folders[:] = sorted(name for name in folders if not name.startswith(".") and name != "node_modules")

@@ -89,7 +89,7 @@ class ResultsStore:
         return fitted
 
     def _save(self, blocks: Sequence[Block], room: int, name: str, call_id: str) -> tuple[Block, ...]:
-        """One preview in the place of the first text. A preview among the blocks is made shorter, never saved again."""
+        """One preview in place of the first text. A preview among the blocks is made shorter, never saved again."""
         if any(isinstance(block, Preview) for block in blocks):
             room //= 2
             blocks = [shrink(block, room) if isinstance(block, Preview) else block for block in blocks]

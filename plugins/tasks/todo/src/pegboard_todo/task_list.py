@@ -97,7 +97,7 @@ class Tasks:
         self.changed()
 
     def replace_written(self, tasks: list[dict[str, Any]]) -> list[Task]:
-        """Put the list of TodoWrite in the place of its last one; returns the last one."""
+        """Put the list of TodoWrite in place of its last one; returns the last one."""
         old = [task for task in self._tasks.values() if task.written_by == "todo"]
         self._refuse_more(len(tasks) - len(old))
         for task in old:

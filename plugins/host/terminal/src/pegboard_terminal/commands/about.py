@@ -15,7 +15,10 @@ if TYPE_CHECKING:
 KEYS = (
     ("Enter", "send; while the model is working, the prompt is queued"),
     ("Alt-Enter, Ctrl-J", "start a new line; so does a backslash at the end of the line"),
-    ("Esc, Ctrl-C", "stop the answer and keep what was done; at the prompt, Ctrl-C clears the line, and twice leaves"),
+    (
+        "Esc, Ctrl-C",
+        "stop the answer and keep what was done; at the prompt, Ctrl-C clears the line, Ctrl-C twice leaves",
+    ),
     ("Ctrl-D", "leave"),
     ("Up, Down, Ctrl-R", "go through earlier prompts in this folder, or search them"),
     ("Tab", "complete /commands, @files and agents"),
