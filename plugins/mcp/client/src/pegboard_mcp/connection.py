@@ -222,7 +222,7 @@ class Connection:
             except ListenNotSupportedError:
                 return
             except Exception as error:
-                log.debug("%s: no word of changes: %s", self.server.name, words_for(error, self.server))
+                log.debug("%s: cannot be notified of changes: %s", self.server.name, words_for(error, self.server))
                 if pause > LONGEST_PAUSE:
                     return
             await anyio.sleep(pause)

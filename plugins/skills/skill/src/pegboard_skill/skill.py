@@ -95,7 +95,7 @@ def _reason(skill: SkillFile) -> str:
 def _no_such_skill(name: str, skills: Skills) -> str:
     known = [skill.name for skill in skills.listed()]
     if not known:
-        return f"There is no skill {name!r}, because there are no skills here."
+        return f"There is no skill {name!r}. No skills are available here."
     more = f" and {len(known) - MOST_NAMED} more" if len(known) > MOST_NAMED else ""
     return (
         f"There is no skill {name!r}.{did_you_mean(name, known)} The skills are {', '.join(known[:MOST_NAMED])}{more}."
