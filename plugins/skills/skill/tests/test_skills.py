@@ -273,7 +273,7 @@ async def test_skills_can_be_switched_off(world):
     async with world.session(use("one"), says(), skills={"enabled": False}) as session:
         await session.run("Go")
     assert reminders(session.messages[0]) == []
-    assert "there are no skills here" in results(session)[0]
+    assert "No skills are available here" in results(session)[0]
 
 
 async def test_why_tells_what_a_skill_would_do(world):
