@@ -149,11 +149,13 @@ class QueuedCall(CallRun):
         if was_open:
             queue.settle(self, facts.concurrency_safe)
             turn.pump()
+        # A call that changes something waits for the whole answer: until then, the request may have to be repeated.
         if not queue.complete and not (facts.read_only and facts.concurrency_safe):
             await turn.ended.wait()
         if was_open and not self.safe:
             while queue.running > 1:
                 await turn.one_has_left()
+            # Calls before it may have changed the folder or the mode, which its permission depends on.
             queue.fold()
             if queue.ctx != self.base:
                 raise ContextChangedError

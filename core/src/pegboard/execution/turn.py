@@ -198,6 +198,7 @@ class Turn:
                 except ContextChangedError:
                     run.base = self.ctx
         except BaseException as error:
+            # Ctrl-C and exits are not the tool's to swallow; everything else becomes the call's result.
             if failure_results.is_for_the_host(error):
                 raise
             if isinstance(error, get_cancelled_exc_class()):

@@ -113,6 +113,7 @@ class Session:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         try:
+            # Hooks first: they may still need the services that `_close` ends.
             await self.hooks.end(self.ctx, self.id, broken_off=kind is not None)
             self.emit("session_finished", id=self.id, usage=self.usage.as_data())
         finally:
