@@ -76,6 +76,7 @@ def restore(path: Path, *, whole: bool = False) -> Restored:
         except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
             reason = f"{path}: line {number}, of the type {entry['type']}, is not valid: {type(error).__name__}."
             raise PegboardError(f"{reason} {USELESS}") from None
+    # Services refuse a conversation in which a call has no result, which is what a crash leaves behind.
     answer_open_calls(made.messages)
     made.messages = _sendable(made.messages)
     return made
@@ -89,6 +90,7 @@ def _take(made: Restored, entry: dict[str, Any]) -> None:
         answer_open_calls(messages)
         append(messages, "user", entry["content"])
         told = {block["text"] for block in entry["content"] if block["type"] == "text"}
+        # News that reached the model must not be told again after a restart.
         made.news = [words for words in made.news if words not in told]
     elif kind == "block":
         if messages and messages[-1]["role"] == "user":
