@@ -203,7 +203,7 @@ class CallbackListener:
             self._found = AuthorizationCodeResult(code=query["code"], state=query.get("state"), iss=query.get("iss"))
             words = "You are logged in. You can close this page."
         else:
-            self.problem = query.get("error_description") or query.get("error") or "There was no code."
+            self.problem = query.get("error_description") or query.get("error") or "The server sent no login code."
             words = f"The login failed: {html.escape(self.problem)}"
         body = f"<!doctype html><meta charset=utf-8><title>Pegboard</title><p>{words}".encode()
         head = "HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\nConnection: close\r\n"
