@@ -40,7 +40,14 @@ class World:
 
     def session(self, *calls: tuple[str, dict[str, Any]], words: tuple[str, ...] = ()) -> str:
         """One prompt that makes these calls, one after another; returns what was said on stderr."""
-        turns = [{"content": [{"type": "tool_use", "name": name, "input": given}]} for name, given in calls]
+        return self.answers(*([call] for call in calls), words=words)
+
+    def answers(self, *answers: list[tuple[str, dict[str, Any]]], words: tuple[str, ...] = ()) -> str:
+        """One prompt with these answers of the model, each with some calls; returns what was said on stderr."""
+        turns = [
+            {"content": [{"type": "tool_use", "name": name, "input": given} for name, given in calls]}
+            for calls in answers
+        ]
         turns.append({"content": [{"type": "text", "text": "Done."}]})
         script = self.home / "script.jsonl"
         script.write_text("\n".join(map(json.dumps, turns)))
@@ -90,7 +97,7 @@ def bash(command: str) -> tuple[str, dict[str, Any]]:
     return "Bash", {"command": command}
 
 
-def test_prompts_are_undone_one_after_another(world):
+def test_turns_are_taken_back_one_after_another(world):
     world.session(write("a.txt", "one\n"))
     world.session(READ, write("a.txt", "two\n"), write("b.txt", "new\n"), words=("--continue",))
     listed = world.pegboard("undo")
@@ -108,7 +115,7 @@ def test_prompts_are_undone_one_after_another(world):
     assert world.pegboard("undo").stdout == "There is nothing to undo.\n"
 
 
-def test_all_prompts_at_once_and_the_model_is_told(world):
+def test_all_turns_at_once_and_the_model_is_told(world):
     world.session(write("a.txt", "one\n"))
     world.session(READ, write("a.txt", "two\n"), words=("--continue",))
     assert world.undo("--to", "1", "--yes")["restored"] is True
@@ -124,11 +131,10 @@ def test_a_file_that_was_changed_since_is_named_and_nothing_is_restored(world):
     (world.work / "b.txt").write_text("mine\n")
     done = world.pegboard("undo", "--yes")
     assert done.returncode == 1
-    assert f"Nothing was restored. {world.work}/b.txt: it has changed since then." in done.stderr
+    assert f"Nothing was restored. {world.work}/b.txt: it was changed since." in done.stderr
     assert (world.work / "a.txt").read_text() == "one\n"
     shown = world.undo("--yes")
-    assert shown["restored"] is False
-    assert [entry["reason"] for entry in shown["refused"]] == ["it has changed since then"]
+    assert (shown["restored"], [entry["reason"] for entry in shown["refused"]]) == (False, ["it was changed since"])
 
 
 def test_what_a_command_did_to_tracked_and_touched_files_is_taken_back(world):
@@ -154,6 +160,68 @@ def test_what_a_command_did_to_tracked_and_touched_files_is_taken_back(world):
     )
 
 
+def test_files_that_a_command_makes_without_naming_them_are_removed(world):
+    (world.work / "kept.txt").write_text("kept\n")
+    (world.work / "make.sh").write_text("mkdir -p out/deep; for n in 1 2 3; do echo $n > out/deep/$n.txt; done\n")
+    world.session(bash("sh make.sh"))
+    assert len(list(world.work.glob("out/deep/*.txt"))) == 3
+    shown = world.undo("--yes")
+    assert {entry["action"] for entry in shown["files"]} == {"remove"}
+    assert shown["uncovered"] == []
+    assert [path.name for path in world.work.rglob("*.txt")] == ["kept.txt"]
+
+
+def test_an_unknown_file_that_a_command_changes_is_named_as_not_covered(world):
+    (world.work / "mine.txt").write_text("mine\n")
+    (world.work / "change.sh").write_text("echo x >> mine.txt; echo new > new.txt\n")
+    said = world.session(bash("sh change.sh"))
+    why = f"it changed or removed {world.work}/mine.txt, which git does not track and the session had not read."
+    assert f"pegboard undo does not cover all that the command did: {why}" in said
+    shown = world.undo("--yes")
+    assert (shown["restored"], shown["uncovered"]) == (True, [{"turn": 1, "reason": why}])
+    assert (world.work / "mine.txt").read_text() == "mine\nx\n"
+    assert not (world.work / "new.txt").exists()
+
+
+def test_a_folder_with_too_many_files_is_said(world, monkeypatch):
+    monkeypatch.setattr("pegboard_undo.checkpoint.list_files", lambda *_: None)
+    (world.work / "make.sh").write_text("echo new > new.txt\n")
+    said = world.session(bash("sh make.sh"), bash("echo x > named.txt"))
+    why = f"{world.work} has too many files to see which ones it made."
+    assert said.count(why) == 1, "it is said once"
+    shown = world.undo("--yes")
+    assert shown["uncovered"] == [{"turn": 1, "reason": why}]
+    assert [Path(entry["path"]).name for entry in shown["files"]] == ["named.txt"]
+
+
+def test_what_a_command_does_in_the_background_is_taken_back(world):
+    (world.work / "tracked.txt").write_text("before\n")
+    world.commit()
+    (world.work / "later.sh").write_text(
+        "echo begun > begun.txt; until [ -e go ]; do sleep 0.05; done; echo x > tracked.txt; echo new > late.txt\n"
+    )
+    wait = "until [ -e begun.txt ]; do sleep 0.05; done; echo mine > other.txt; touch go"
+    wait += "; until [ -e late.txt ]; do sleep 0.05; done"
+    background = ("Bash", {"command": "sh later.sh", "run_in_background": True})
+    world.session(background, write("tool.txt", "by a tool\n"), bash(wait))
+    shown = world.undo()
+    actions = {Path(entry["path"]).name: entry["action"] for entry in shown["files"]}
+    made = dict.fromkeys(("begun.txt", "go", "late.txt", "other.txt", "tool.txt"), "remove")
+    assert (actions, shown["refused"]) == ({"tracked.txt": "restore", **made}, [])
+    world.undo("--yes")
+    assert (world.work / "tracked.txt").read_text() == "before\n"
+    assert sorted(path.name for path in world.work.iterdir()) == [".git", "later.sh", "tracked.txt"]
+
+
+def test_a_command_that_the_end_of_the_session_stops_is_covered(world):
+    (world.work / "later.sh").write_text("echo new > late.txt; sleep 600\n")
+    background = ("Bash", {"command": "sh later.sh", "run_in_background": True})
+    world.session(background, bash("until [ -e late.txt ]; do sleep 0.05; done; true > /dev/null"))
+    assert "remove" in world.pegboard("undo").stdout
+    world.undo("--yes")
+    assert not (world.work / "late.txt").exists()
+
+
 def test_a_command_that_only_reads_takes_no_checkpoint(world):
     (world.work / "a.txt").write_text("a\n")
     world.session(READ, bash("cat a.txt"))
@@ -171,16 +239,16 @@ def test_a_checkpoint_that_takes_too_long_is_given_up_and_said(world):
     settings.parent.mkdir()
     settings.write_text('{"undo": {"checkpointMs": 1}}')
     said = world.session(bash("echo x > 7.txt"))
-    assert "pegboard undo does not cover what this command changes: a checkpoint would take more than 1 ms." in said
-    assert world.undo()["uncovered"] == [{"prompt": 1, "reason": "a checkpoint would take more than 1 ms."}]
-    assert "not covered in prompt 1: a command" in world.pegboard("undo").stdout
+    assert "pegboard undo will not cover what this command changes: a checkpoint would take more than 1 ms." in said
+    assert world.undo()["uncovered"] == [{"turn": 1, "reason": "a checkpoint would take more than 1 ms."}]
+    assert "not covered, turn 1: a command" in world.pegboard("undo").stdout
 
 
-def test_a_change_between_two_prompts_is_not_lost(world):
+def test_a_change_between_two_turns_is_not_lost(world):
     world.session(write("a.txt", "one\n"))
     (world.work / "a.txt").write_text("mine\n")
     world.session(READ, write("a.txt", "two\n"), words=("--continue",))
-    assert world.undo("--to", "1")["refused"][0]["reason"] == "something else changed it between two prompts"
+    assert world.undo("--to", "1")["refused"][0]["reason"] == "something else changed it between two turns"
     assert world.undo("--yes")["restored"] is True
     assert (world.work / "a.txt").read_text() == "mine\n"
 
@@ -202,9 +270,24 @@ def test_the_command_asks_on_a_terminal(world):
 def test_a_slash_command_does_the_same_in_a_prompt(world):
     world.session(write("a.txt", "one\n"))
     listed = world.pegboard("run", "/undo", "--continue", "--replay", str(world.home / "script.jsonl"))
-    assert listed.stdout.splitlines()[-1] == "To restore 1 file, type /undo 1 yes."
+    assert listed.stdout.splitlines()[-1] == "To restore 1 file, write /undo 1 yes."
     done = world.pegboard("run", "/undo 1 yes", "--continue", "--replay", str(world.home / "script.jsonl"))
     assert done.stdout == f"Restored 1 file: {world.work}/a.txt.\n"
     assert not (world.work / "a.txt").exists()
     wrong = world.pegboard("run", "/undo all", "--continue", "--replay", str(world.home / "script.jsonl"))
-    assert wrong.stdout.startswith("Type /undo to list what")
+    assert wrong.stdout.startswith("Write /undo for the last turn, or /undo TURN")
+
+
+def test_changes_that_overlap_are_all_undone(world: World) -> None:
+    names = [f"{number}.txt" for number in range(12)]
+    for name in names:
+        (world.work / name).write_text("before\n")
+    read = [("Read", {"file_path": name}) for name in names]
+    edit = [("Edit", {"file_path": name, "old_string": "before", "new_string": f"in {name}"}) for name in names]
+    made = [("Write", {"file_path": f"new/{name}", "content": "new\n"}) for name in names]
+    world.answers(read, [*edit, *made])
+    assert [(world.work / name).read_text() for name in names] == [f"in {name}\n" for name in names]
+    assert len(list((world.work / "new").iterdir())) == 12
+    world.undo("--yes")
+    assert [(world.work / name).read_text() for name in names] == ["before\n"] * 12
+    assert not list(world.work.glob("new/*"))

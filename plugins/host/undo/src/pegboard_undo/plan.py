@@ -1,4 +1,4 @@
-"""What would be restored, and what prevents it."""
+"""What would be restored, and what stands against it."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ from pegboard.wording import counted
 from pegboard_undo.checkpoint import file_digest
 from pegboard_undo.journal import CHANGED, UNCOVERED, UNDONE
 
+LARGEST_DIFF = 2_000_000
+"""Bytes of a file above which its diff is not shown."""
 MOST_LINES = 60
 """How many lines of a file's diff are shown."""
 
@@ -24,13 +26,15 @@ class Step:
     """One file, from how the session left it to how it was."""
 
     path: Path
-    prompt: int
+    turn: int
     before: str
     after: str
     stored: Path | None
     mode: int
     is_broken: bool = False
     """Whether someone else changed the file between two changes of the session."""
+    in_background: bool = False
+    """Whether it was seen only when a command in the background had ended: others may have changed it meanwhile."""
 
     @property
     def action(self) -> str:
@@ -44,9 +48,9 @@ class Step:
         if self.before and not (self.stored and self.stored.is_file()):
             return "its earlier content was not kept"
         if self.is_broken:
-            return "something else changed it between two prompts"
+            return "something else changed it between two turns"
         if file_digest(self.path) != self.after:
-            return "it has changed since then"
+            return "it was changed since"
         return ""
 
     def earlier_bytes(self) -> bytes:
@@ -56,6 +60,8 @@ class Step:
     def diff(self) -> str:
         """What restoring changes."""
         try:
+            if self.after and self.path.stat().st_size > LARGEST_DIFF:
+                return "(large)"
             now = self.path.read_bytes() if self.after else b""
         except OSError:
             now = b""
@@ -70,7 +76,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Everything back to how it was before a prompt."""
+    """Everything back to how it was before a turn."""
 
     to: int
     steps: tuple[Step, ...] = ()
@@ -79,31 +85,32 @@ class Plan:
 
     def as_data(self) -> dict[str, Any]:
         """For programs."""
-        files = [{"path": str(s.path), "action": s.action, "prompt": s.prompt, "diff": s.diff()} for s in self.steps]
+        files = [{"path": str(s.path), "action": s.action, "turn": s.turn, "diff": s.diff()} for s in self.steps]
         refused = [{"path": str(path), "reason": reason} for path, reason in self.refused.items()]
         return {"to": self.to, "files": files, "refused": refused, "uncovered": list(self.uncovered)}
 
 
 def make_plan(lines: Iterable[dict[str, Any]], to: int | None = None) -> Plan:
-    """The plan for all prompts from `to` on, by default for the last one that changed files."""
+    """The plan for all turns from `to` on, by default for the last one that changed files."""
     changes: list[dict[str, Any]] = []
     gaps: list[dict[str, Any]] = []
     for line in lines:
         if line["type"] == CHANGED:
             changes.append(line)
         elif line["type"] == UNCOVERED:
-            gaps.append({"prompt": line["prompt"], "reason": line["reason"]})
+            gap = {"turn": line["turn"], "reason": line["reason"]}
+            gaps += [gap] if gap not in gaps else []
         elif line["type"] == UNDONE:
-            changes = [change for change in changes if change["prompt"] < line["to"]]
-            gaps = [gap for gap in gaps if gap["prompt"] < line["to"]]
-    last = max((change["prompt"] for change in changes), default=0)
+            changes = [change for change in changes if change["turn"] < line["to"]]
+            gaps = [gap for gap in gaps if gap["turn"] < line["to"]]
+    last = max((change["turn"] for change in changes), default=0)
     if to is not None and to < 1:
-        raise PegboardError(f"--to must be the number of a prompt, 1 or more, got {to}.")
+        raise PegboardError(f"--to must be the number of a turn, 1 or more, got {to}.")
     start = last if to is None else to
-    wanted = [change for change in changes if change["prompt"] >= start]
+    wanted = [change for change in changes if change["turn"] >= start]
     steps = tuple(step for group in _by_path(wanted) if (step := _step(group)).before != step.after)
     refused = {step.path: reason for step in steps if (reason := step.objection())}
-    return Plan(start, steps, tuple(gap for gap in gaps if gap["prompt"] >= start), refused)
+    return Plan(start, steps, tuple(gap for gap in gaps if gap["turn"] >= start), refused)
 
 
 def _by_path(changes: Sequence[dict[str, Any]]) -> list[list[dict[str, Any]]]:
@@ -117,7 +124,9 @@ def _step(group: Sequence[dict[str, Any]]) -> Step:
     first, last = group[0], group[-1]
     broken = any(one["after"] != other["before"] for one, other in pairwise(group))
     stored = Path(first["stored"]) if first.get("stored") else None
-    return Step(Path(first["path"]), first["prompt"], first["before"], last["after"], stored, first["mode"], broken)
+    behind = any(one.get("by") == "background" for one in group)
+    about = (first["turn"], first["before"], last["after"], stored, first["mode"])
+    return Step(Path(first["path"]), *about, broken, behind)
 
 
 def as_text(plan: Plan, *, diffs: bool = True) -> str:
@@ -125,16 +134,17 @@ def as_text(plan: Plan, *, diffs: bool = True) -> str:
     lines: list[str] = []
     for step in plan.steps:
         refusal = f"  ({plan.refused[step.path]})" if step.path in plan.refused else ""
-        lines.append(f"{step.action} {step.path}{refusal}")
+        behind = "  (changed while a command ran in the background)" if step.in_background else ""
+        lines.append(f"{step.action} {step.path}{refusal or behind}")
         if diffs and not refusal:
             lines += [f"  {line}" for line in step.diff().splitlines()]
-    lines += [f"not covered in prompt {gap['prompt']}: a command, because {gap['reason']}" for gap in plan.uncovered]
+    lines += [f"not covered, turn {gap['turn']}: a command, because {gap['reason']}" for gap in plan.uncovered]
     return "\n".join(lines)
 
 
 def refusal_of(plan: Plan) -> str:
-    """Why nothing is restored; empty if everything can be."""
+    """Why nothing is restored; empty where nothing stands against it."""
     if not plan.refused:
         return ""
     listed = "; ".join(f"{path}: {reason}" for path, reason in plan.refused.items())
-    return f"Nothing was restored. {listed}. Save what you need from these files, then restore them by hand."
+    return f"Nothing was restored. {listed}. Save what you need of these files and restore them yourself."

@@ -1,4 +1,4 @@
-"""Put files back. Each is checked once more at the moment of writing."""
+"""Put files back. Each is checked once more in the moment of writing."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ def restore(plan: Plan, files: Files) -> str:
         try:
             _put_back(step, files)
         except (ToolError, OSError) as error:
-            so_far = f" Already restored: {', '.join(done)}." if done else " Nothing was restored."
+            so_far = f" Restored before that: {', '.join(done)}." if done else " Nothing was restored."
             raise PegboardError(f"{step.path} cannot be restored: {error}{so_far}") from None
         done.append(str(step.path))
     names = ", ".join(done)
-    return f"The user has undone your changes since prompt {plan.to}, in {counted(len(done), 'file')}: {names}."
+    return f"The user has undone your changes from turn {plan.to} on, in {counted(len(done), 'file')}: {names}."
 
 
 def _put_back(step: Step, files: Files) -> None:

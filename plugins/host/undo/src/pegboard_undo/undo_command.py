@@ -20,12 +20,12 @@ from pegboard_undo.plan import Plan, as_text, make_plan, refusal_of
 
 EXAMPLES = """\
 examples:
-  pegboard undo                  undo the last prompt in this folder's last session: list, ask, restore
-  pegboard undo 688cb06e         the same for another session
-  pegboard undo --to 2 --yes     undo prompt 2 and all later ones, without asking
-  pegboard undo --json           list as JSON; with --yes, restore too
+  pegboard undo                  the last turn of this folder's last session: list, ask, restore
+  pegboard undo 688cb06e         the same of another session
+  pegboard undo --to 2 --yes     everything from turn 2 on, without asking
+  pegboard undo --json           list as JSON; with --yes restore too
 
-A file that was changed since then is never overwritten: undo names it and restores nothing.
+Files that were changed since are never overwritten: they are named, and nothing is restored.
 """
 OK, FAILED, DENIED = 0, 1, 3
 
@@ -34,13 +34,13 @@ def parser() -> argparse.ArgumentParser:
     """The options."""
     made = argparse.ArgumentParser(
         prog="pegboard undo",
-        description="Restore the files that a session changed, prompt by prompt.",
+        description="Restore the files that a session changed, turn by turn.",
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    made.add_argument("session", nargs="?", metavar="SESSION", default="", help="the session's id, or the start of it")
-    made.add_argument("--to", type=int, metavar="N", help="restore the files as they were before prompt N")
+    made.add_argument("session", nargs="?", metavar="SESSION", default="", help="its id, or the start of it")
+    made.add_argument("--to", type=int, metavar="TURN", help="restore the files as they were before this turn")
     made.add_argument("--yes", action="store_true", help="do not ask")
     made.add_argument("--json", action="store_true", help="print JSON")
     made.add_argument("--debug", action="store_true", help="show tracebacks")
@@ -69,7 +69,7 @@ def run(words: Sequence[str]) -> int:
 def _talk(plan: Plan, path: Path, state: str, *, is_asked: bool) -> int:
     """List, ask, restore."""
     if text := as_text(plan):
-        sys.stdout.write(f"Session {path.stem[:12]}, back to before prompt {plan.to}:\n{_visible(text)}\n")
+        sys.stdout.write(f"Session {path.stem[:12]}, back to before turn {plan.to}:\n{_visible(text)}\n")
     if not plan.steps:
         sys.stdout.write("There is nothing to undo.\n")
         return OK

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 KEYS = (
     ("Enter", "send; while the model is working, the prompt is queued"),
-    ("Alt-Enter, Ctrl-J", "start a new line; so does a backslash at the end of the line"),
+    ("Alt-Enter, Ctrl-J", "start a new line; so do Shift-Enter and a backslash at the end of the line"),
     (
         "Esc, Ctrl-C",
         "stop the answer and keep what was done; at the prompt, Ctrl-C clears the line, Ctrl-C twice leaves",
