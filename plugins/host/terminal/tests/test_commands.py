@@ -87,7 +87,7 @@ def test_undo_lists_asks_and_restores_what_a_command_made(world: World, columns:
     terminal.press("y\r")
     terminal.until("Restored 2 files:")
     assert [path.name for path in world.work.iterdir()] == ["make.sh"]
-    ask(terminal, "/diff", "The tools have changed no file.")
+    ask(terminal, "/diff", "The tools have not changed any files.")
     ask(terminal, "/undo", "There is nothing to undo.")
 
 
