@@ -90,6 +90,8 @@ class CallRun:
     """What hooks want the model to read after the result."""
     stop: str
     """Why the model must not go on after this turn, by the first hook that said so."""
+    alone: bool = False
+    """Whether a hook wants no other call beside it."""
     approved: str
     """The hash of the input that a person approved."""
     approved_paths: Mapping[str, bool] | None
@@ -111,6 +113,7 @@ class CallRun:
         self.args = self.decision = self.approved_paths = self.nested_files = None
         self.opinions = self.remarks = ()
         self.stop = self.approved = ""
+        self.alone = False
         self.began = self.began or time.perf_counter()
 
     def context(self) -> Context:
@@ -197,7 +200,7 @@ async def dispatch(run: CallRun, host: ToolHost) -> Result:
     except MemoryError:
         result = failed(run, ToolError(f"{call.name} ran out of memory.", code="failed", remedy=TRY_LESS))
     except (Exception, SystemExit) as error:  # a bug of a plugin: the model gets one sentence, the log gets the rest
-        log.exception("%s failed in a call of %s", owner, call.name)
+        log.exception("%s failed in a call to %s", owner, call.name)
         reason = f"{call.name} failed because of a bug in {owner}: {type(error).__name__}."
         result = failed(run, ToolError(reason, code="internal"))
     if result.is_error and hooks.after_failure:

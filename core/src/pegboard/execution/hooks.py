@@ -165,6 +165,7 @@ async def look_before(run: CallRun, hooks: BoundHooks) -> None:
             run.opinions = [opinion for opinion in run.opinions if not isinstance(opinion, Allow)]
         run.opinions = [*run.opinions, *said_by(hook, said.decision)]
         run.note(said.context, said.stop)
+        run.alone = run.alone or said.alone
 
 
 async def look_after(run: CallRun, value: Any, ms: float, hooks: BoundHooks) -> Any:
@@ -173,6 +174,7 @@ async def look_after(run: CallRun, value: Any, ms: float, hooks: BoundHooks) -> 
 
     def withheld(error: Exception, hook: BoundHook) -> After:
         reason = f"{tool.name} ran, but its result is withheld: an after_call hook failed: {type(error).__name__}."
+        # Withheld and not shown: the hook may be the one that removes secrets.
         raise ToolError(reason, code="internal") from error
 
     for hook in hooks.bound("after_call"):

@@ -149,7 +149,7 @@ def test_unknown_fields_are_one_quiet_line(project, read):
     found = read()
     assert "a" in found.kinds
     assert found.problems == []
-    assert found.quiet == [f"{path}:4: These fields mean nothing here and are ignored: speed, mood."]
+    assert found.quiet == [f"{path}:4: These fields have no meaning here and are ignored: speed, mood."]
 
 
 def test_fields_of_other_parts_are_kept_for_them(project, read):
@@ -193,7 +193,7 @@ def test_a_file_without_a_name_is_documentation(project, read, content):
     found = read()
     assert (set(found.kinds), found.problems) == (set(REGISTERED), [])
     assert found.quiet[0].startswith(f"{path}:1: This file has no ")
-    assert found.quiet[0].endswith("so it is documentation and no agent.")
+    assert found.quiet[0].endswith("so it is treated as documentation, not as an agent.")
 
 
 def test_files_in_folders_below_are_read(project, read):

@@ -94,7 +94,7 @@ def test_links_that_lead_back_come_to_an_end(world):
     [
         ("x" * 10_000_000, "The file is larger than 256000 bytes."),
         ("---\nname: a\x1b[2J\ndescription: d\n---\n", "not allowed"),
-        ("---\nname: d\u0435ploy\ndescription: d\n---\n", "Other letters look like these."),
+        ("---\nname: d\u0435ploy\ndescription: d\n---\n", "Other characters could be mistaken for these."),
         ("---\nname: a/../b\ndescription: d\n---\n", "The name must be 1 to 64 ASCII letters"),
         ("---\ndescription: d\u202ed\n---\n", "contains the character U+202E"),
         ("---\nallowed-tools: [a, {b: c}]\n---\nx\n", "allowed-tools must be a list"),

@@ -172,7 +172,7 @@ def _read(path: Path, made: Catalogue) -> ParsedDefinition | None:
 def _files(folder: Path, made: Catalogue, *, links: bool) -> list[Path]:
     files = list(islice(markdown_files(folder, links=links), MOST + 1))
     if len(files) > MOST:
-        left = f"There are more than {MOST} definitions here; this one and those after it are not read."
+        left = f"There are more than {MOST} definitions here; this one and the rest are not read."
         made.problems.append(f"{files[MOST]}:1: {left}")
     return files[:MOST]
 

@@ -70,9 +70,9 @@ def _parse(path: Path) -> ParsedDefinition | Documentation:
     try:
         found = read_markdown(path, text_fields=TEXT_FIELDS, known=FIELDS)
     except NoFieldsError:
-        return Documentation(f"{path}:1: This file has no fields, so it is documentation and no agent.")
+        return Documentation(f"{path}:1: This file has no fields, so it is treated as documentation, not as an agent.")
     if found.fields.get("name") is None:
-        return Documentation(f"{path}:1: This file has no name, so it is documentation and no agent.")
+        return Documentation(f"{path}:1: This file has no name, so it is treated as documentation, not as an agent.")
     quiet = (*found.quiet, *_unused(found))
     return ParsedDefinition(_definition(found), found.lines, found.remarks, quiet)
 
@@ -81,7 +81,7 @@ def _unused(found: Markdown) -> Iterator[str]:
     unknown = [name for name in found.fields if name not in FIELDS]
     if unknown:
         words = ", ".join(map(str, unknown))
-        yield f"{found.place(unknown[0])}: These fields mean nothing here and are ignored: {words}."
+        yield f"{found.place(unknown[0])}: These fields have no meaning here and are ignored: {words}."
 
 
 def _definition(found: Markdown) -> AgentDefinition:

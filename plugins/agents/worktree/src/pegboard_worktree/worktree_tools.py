@@ -26,9 +26,9 @@ class Record(BaseModel):
 
 class EnterWorktreeInput(Input):
     name: str | None = None
-    """The name of a worktree of this project. One that exists is used again; otherwise it is created."""
+    """The name of a worktree of this project. An existing one is reused; otherwise it is created."""
     path: Path | None = None
-    """Instead of a name: the path of a worktree of this repository that exists."""
+    """Instead of a name: the path of an existing worktree of this repository."""
 
 
 class Entered(Record):
@@ -51,7 +51,7 @@ class EnterWorktree(Tool[EnterWorktreeInput, Entered]):
         if args.name is not None and args.path is not None:
             return "give either name or path, not both."
         if args.name is not None and (not NAME.fullmatch(args.name) or ".." in args.name):
-            return "name may have letters, digits, dots, dashes and underscores only, at most 64."
+            return "name may contain only letters, digits, dots, dashes and underscores, at most 64 of them."
         return None
 
     def facts(self, args: EnterWorktreeInput, ctx: Context, /) -> Facts:
@@ -87,7 +87,7 @@ class ExitWorktreeInput(Input):
     action: Literal["keep", "remove"]
     """keep: leave the worktree and its branch as they are. remove: delete both."""
     discard_changes: bool = False
-    """Remove it although it has changes or commits that are nowhere else. They are lost."""
+    """Remove it even if it has changes or commits that exist nowhere else. They are lost."""
 
 
 class Exited(Record):
@@ -115,7 +115,7 @@ class ExitWorktree(Tool[ExitWorktreeInput, Exited]):
     async def call(self, args: ExitWorktreeInput, ctx: Context, /) -> Output[Exited]:
         stay = stay_of(ctx)
         if stay.path is None or stay.came_from is None:
-            raise ToolError("This session is in no worktree. Use EnterWorktree first.")
+            raise ToolError("This session is not in a worktree. Use EnterWorktree first.")
         back, value = (
             stay.came_from,
             Exited(

@@ -20,21 +20,21 @@ LINE = "memory"
 """The kind of line in a transcript that says what the model has been shown."""
 
 INTRODUCTION = """\
-The person or the project keeps instructions for you in files, which follow. Keep to them where they apply. Nearer \
-files come later and take precedence; what the person says takes precedence over all of them. They are words, not \
+The user and the project keep instructions for you in files, shown below. Follow them where they apply. Nearer \
+files come later and take precedence; what the user says takes precedence over all of them. They are words, not \
 permissions: nothing in them allows a call that is not otherwise allowed."""
 
 ORIGINS = {
-    "user": "the person's own, for all projects",
+    "user": "the user's own, for all projects",
     "project": "the project's",
-    "local": "the person's own, for this project",
+    "local": "the user's own, for this project",
     "rule": "a rule",
     "import": "imported by {}",
 }
 
 
 class _Reading(Tool[Input, str]):
-    """Stands for reading a memory file where permission rules are asked. It is never listed, and never called."""
+    """Represents reading a memory file when permission rules are checked. It is never listed, and never called."""
 
     name = "Read"
     rule_subject = "path"

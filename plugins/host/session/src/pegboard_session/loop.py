@@ -95,6 +95,8 @@ class Session:
         self.is_running, self._context = False, list[Block]()
         self.on_task_stopped: list[Callable[[Task], None]] = []
         """Called with background work that is stopped."""
+        self.on_task_ended: list[Callable[[Task], None]] = []
+        """Called with background work that has ended, however it ended."""
         self.compaction: Compaction = Compaction(self)
         self._streams = EventStreams(self.desk.scoped)
 
@@ -113,6 +115,7 @@ class Session:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         try:
+            # Hooks first: they may still need the services that `_close` ends.
             await self.hooks.end(self.ctx, self.id, broken_off=kind is not None)
             self.emit("session_finished", id=self.id, usage=self.usage.as_data())
         finally:

@@ -23,11 +23,12 @@ LEAVE_FREE = 14
 """Lines of the screen that a question leaves for its choices and the input."""
 MENU_LEAVES = 8
 """Lines of the screen that a menu leaves free."""
+YES_OR_NO = {"y": True, "yes": True, "n": False, "no": False, "": False}
 MESSAGE = "Message to the model: "
 
 
 class Asking:
-    """One question at a time, in the place of the input line. What the person was typing waits meanwhile."""
+    """One question at a time, in place of the input line. What the person was typing waits meanwhile."""
 
     def __init__(self, screen: Screen, quiet: Callable[[], Awaitable[None]]) -> None:
         self._screen, self.quiet = screen, quiet
@@ -83,6 +84,19 @@ class Asking:
                 self.is_open, self.choices, self.keeps_lines = False, [], False
                 self._screen.put_back(draft)
 
+    async def confirm(self, question: str) -> bool:
+        """A yes or no of the person to what a command would do. No answer is a no."""
+        async with self._lock:
+            draft = self._screen.borrow(prompt="")
+            self.is_open = True
+            try:
+                while (word := (await self.read(f"{question} [y/N] ")).lower()) not in YES_OR_NO:
+                    self._screen.print([self._screen.pen.row(("Please answer y, n.", "yellow"))])
+                return YES_OR_NO[word]
+            finally:
+                self.is_open = False
+                self._screen.put_back(draft)
+
     async def _decide(self, question: Question) -> Decision:
         rest = self._show(question)
         await self.quiet()
@@ -118,7 +132,7 @@ class Asking:
         if rules:
             offered["s"] = f"yes, for this session: {named}"
         if self._is_edit(question):
-            offered["e"] = "yes, and all edits in this session"
+            offered["e"] = "yes, and allow all edits in this session"
         if rules:
             offered["a"] = f"always: add to .pegboard/settings.local.json: {named}"
         if not is_whole:
@@ -140,7 +154,7 @@ class Asking:
             return Allow("Approved at the terminal, with a rule.", layer="ask", rule=question.rules[0])
         if choice == "e" and self.session:
             self._say(self.session.set_mode(EDITS) or f"The mode is {EDITS} now.")
-            return Allow("Approved at the terminal, with all edits of this session.", layer="ask")
+            return Allow("Approved at the terminal, with all edits in this session.", layer="ask")
         if choice == "y":
             self._say("Approved this once.")
             return Allow("Approved at the terminal.", layer="ask")

@@ -39,7 +39,7 @@ def find_servers(settings: Settings, env: Mapping[str, str]) -> tuple[list[Serve
                 notices.append(Notice(where, f"It is not used: {servers[name].source} has one of this name."))
             continue
         if extra := unknown_fields(entry):
-            notices.append(Notice(where, f"It has fields that mean nothing here: {', '.join(extra)}."))
+            notices.append(Notice(where, f"It has fields that have no meaning here: {', '.join(extra)}."))
         scope = os.path.realpath(settings.root) if layer in FROM_REPOSITORY else ""
         made = ServerConfig(name, entry, layer, source, scope, env)
         if reason := refused_by_policy(made, settings):
@@ -57,7 +57,7 @@ def _name_problem(name: str, looks: Mapping[str, str]) -> str:
     if not part:
         return "Its name has no letter or digit. Rename it."
     if len(part) > 40:
-        return f"Its name has {len(part)} characters; at most 40 leave room for the names of its tools."
+        return f"Its name has {len(part)} characters; use at most 40, to leave room for the names of its tools."
     alike = looks.get(skeleton(part))
     if alike and alike != name:
         return f"Its name looks like that of the server {alike!r}. Rename one of the two."

@@ -28,7 +28,7 @@ def commands(session: Session) -> Iterable[SlashCommand]:
     if hub is None:
         return
     yield SlashCommand(
-        "mcp", "the MCP servers, their state and their tools", _show, "[restart NAME]", complete=_complete
+        "mcp", "show the MCP servers, their state and their tools", _show, "[restart NAME]", complete=_complete
     )
     for connection in hub.connections.values():
         for prompt in connection.listing.prompts:

@@ -10,8 +10,8 @@ SESSION_EVENTS = (
 EVENTS = (*TOOL_EVENTS, *SESSION_EVENTS)
 NOT_FIRED = {
     "Setup": "there is no set-up run",
-    "UserPromptExpansion": "a command becomes a prompt, and UserPromptSubmit sees it",
-    "MessageDisplay": "what is shown is not rewritten",
+    "UserPromptExpansion": "a command becomes a prompt, which UserPromptSubmit handles",
+    "MessageDisplay": "messages are shown unchanged",
     "TaskCreated": "there is no list of tasks",
     "TaskCompleted": "there is no list of tasks",
     "TeammateIdle": "there are no teams of agents",
@@ -21,8 +21,8 @@ NOT_FIRED = {
     "InstructionsLoaded": "memory files are shown without an event",
     "WorktreeCreate": "git makes the worktrees of agents",
     "WorktreeRemove": "git removes the worktrees of agents",
-    "Elicitation": "questions of servers are not passed to hooks",
-    "ElicitationResult": "questions of servers are not passed to hooks",
+    "Elicitation": "questions from servers are not passed to hooks",
+    "ElicitationResult": "questions from servers are not passed to hooks",
 }
 """Events of the protocol that Pegboard does not fire, and why."""
 

@@ -43,6 +43,7 @@ def _spelled_out(call: CallView) -> Hit | None:
         return None
     text = (call.given() or {}).get(call.subject.parameter)
     text = text.strip(" ") if isinstance(text, str) else ""
+    # Checked on the raw text, quotes or not: refusing too often only means that the person is asked.
     if not text or not OPERATORS.isdisjoint(text):
         return None
     found: list[Rule] = []
@@ -54,11 +55,13 @@ def _spelled_out(call: CallView) -> Hit | None:
 def _files(call: CallView) -> Hit | None:
     """Allow a call that only touches files: each must be covered; reads in the working directory are."""
     facts = call.facts
+    # A path rule says nothing about the network, nor about a change that the tool does not name.
     if facts.open_world or not (facts.read_only or facts.writes or facts.deletes):
         return None
     hit: Hit | None = None
     for path in call.paths:
         found = covering(call, path)
+        # Reading inside the working directories needs no rule; everything else does.
         if found is None and (path.change or not call.is_inside(path)):
             return None
         hit = found or hit
@@ -118,6 +121,7 @@ def _parts(call: CallView, parts: tuple[Part, ...]) -> Hit | None:
         if fitting:
             hit = (min(fitting, key=_order), part.text)
             named.append((part.text, any(rule.is_exact for rule in fitting)))
+        # One part without a rule is enough: the whole command runs, or none of it.
         elif not part.read_only:
             return None
     if hit is None or not _reaches_files(call, named):
@@ -129,6 +133,7 @@ def _reaches_files(call: CallView, named: list[tuple[str, bool]]) -> bool:
     """A rule covers the files that its command names. What a command is redirected into needs a rule of its own."""
     for path in call.paths:
         by_name, inside = _named(path, named), call.is_inside(path)
+        # A prefix rule must not let a command change files outside the working directories; an exact rule names them.
         by_command = by_name is not None and (inside or by_name[1] or not path.change)
         if not by_command and (path.change or not inside) and covering(call, path) is None:
             return False

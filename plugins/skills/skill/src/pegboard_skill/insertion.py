@@ -31,7 +31,7 @@ def refuse_to_ask(decision: Decision) -> Deny | None:
     if asked is None:
         return None
     asked.append(decision)
-    return Deny(f"{decision.reason} A skill does not ask for what it inserts.", layer="ask", rule=decision.rule)
+    return Deny(f"{decision.reason} A skill never asks about what it inserts.", layer="ask", rule=decision.rule)
 
 
 @contextmanager

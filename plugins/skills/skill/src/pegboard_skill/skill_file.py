@@ -19,7 +19,7 @@ FIELDS = (
     *("agent", "background", "hooks", "paths", "shell", "version", "author", "tags", "category"),
 )
 COMMAND = re.compile(r"(?:^|(?<=\s))!`[^`\n]+`|^[ \t]*```!", re.MULTILINE)
-"""Text that holds a command to run. It may lie in a code block: here, too much is found rather than too little."""
+"""Text that holds a command to run. It may be in a code block: here, too much is found rather than too little."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,9 +68,9 @@ class Skill:
     """`managed`, `user`, `project`, `package` or `plugin`."""
     is_command: bool = False
     trusted: bool = True
-    """Whether what it allows counts, and whether its commands may run: not in a project that no one trusts."""
+    """Whether what it allows counts, and whether its commands may run: not in an untrusted project."""
     variables: tuple[tuple[str, str], ...] = field(default=())
-    """Further names that its text may use, such as the folder of its plugin."""
+    """More names that its text may use, such as the folder of its plugin."""
 
     @property
     def folder(self) -> str:
@@ -89,7 +89,7 @@ class Skill:
 
     @property
     def grants(self) -> tuple[str, ...]:
-        """What it allows for the turn that uses it."""
+        """What it allows until the next prompt."""
         return self.head.allowed_tools if self.trusted else ()
 
 
@@ -98,10 +98,12 @@ def read_head(path: Path, default_name: str, *, is_command: bool) -> Head:
     found = read_markdown(path, text_fields=TEXT_FIELDS, known=FIELDS, needs_fields=False)
     name = default_name if is_command else _text(found, "name") or default_name
     if not NAME.fullmatch(name):
-        raise FaultError(f"{found.place('name')}: The name {NAME_RULE}, got {name!r}. Other letters look like these.")
+        raise FaultError(
+            f"{found.place('name')}: The name {NAME_RULE}, got {name!r}. Other characters could be mistaken for these."
+        )
     context = _text(found, "context")
     if context not in ("", "fork", "inline"):
-        raise found.fault("context", f"must be fork or be left out, got {context!r}.")
+        raise found.fault("context", f"must be fork or left out, got {context!r}.")
     return Head(
         name,
         _description(found),
@@ -162,11 +164,13 @@ def _globs(found: Markdown) -> tuple[str, ...]:
 def _remarks(found: Markdown, name: str, folder: str) -> list[str]:
     said: list[str] = []
     if name != folder:
-        said.append(f"{found.place('name')}: The name {name!r} is not that of its folder, {folder!r}. It is used.")
+        said.append(
+            f"{found.place('name')}: The name {name!r} differs from that of the folder, {folder!r}. {name!r} is used."
+        )
     unknown = [word for word in found.fields if word not in FIELDS]
     if unknown:
         words = ", ".join(map(str, unknown))
-        said.append(f"{found.place(unknown[0])}: These fields mean nothing here and are ignored: {words}.")
+        said.append(f"{found.place(unknown[0])}: These fields have no meaning here and are ignored: {words}.")
     unused = [word for word in ("effort", "hooks") if found.fields.get(word)]
     unused += ["model"] if found.fields.get("model") and found.fields.get("context") != "fork" else []
     if unused:

@@ -1,4 +1,4 @@
-"""The skills of one session: which there are, what the model was told of them, and which it has used."""
+"""The skills of one session: which there are, what the model was told about them, and which it has used."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ class Skills:
         words: list[str] = []
         if new:
             budget = self._session.ctx.settings.get("skills.listingChars")
-            head = "There are more or changed skills for the tool Skill:" if self._told else INTRODUCTION
+            head = "New or changed skills for the tool Skill:" if self._told else INTRODUCTION
             words.append("\n".join([head, *lines_for(new, budget - len(head))]))
         if gone:
             words.append(f"These skills no longer exist: {', '.join(gone)}")
