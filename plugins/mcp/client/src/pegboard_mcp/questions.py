@@ -8,6 +8,7 @@ from pegboard import Allow, Answer, Ask, Call, Context, Decision, Question
 from pegboard.hosting import maybe_await
 from pegboard_mcp.callbacks import Asked
 from pegboard_mcp.forms import defaults, fits
+from pegboard_session import Heard, announce
 
 MOST_TOKENS = 4_096
 
@@ -21,11 +22,42 @@ async def answer(asked: Asked, ctx: Context) -> None:
         asked.answer.set_result(said)
 
 
-async def _elicited(asked: Asked, ctx: Context) -> tuple[str, dict[str, Any] | None]:
-    """The person's action and, for a form, what they filled in."""
+Form = tuple[str, dict[str, Any] | None]
+
+
+async def _elicited(asked: Asked, ctx: Context) -> Form:
+    """What the server is told: by the person, or in their place by those who hear the events around the question."""
     params = asked.params
     url = getattr(params, "url", None)
     schema = {} if url else dict(params.requested_schema)
+    about: dict[str, Any] = {"mcp_server_name": asked.server, "mode": "url" if url else "form"}
+    if identity := getattr(params, "elicitation_id", None):
+        about["elicitation_id"] = identity
+    asks = {"message": params.message, **({"url": url} if url else {"requested_schema": schema})}
+    heard = _changed(await announce("Elicitation", {**about, **asks}, ctx), None, schema)
+    action, content = heard or await _asked_person(asked, url, schema, ctx)
+    if heard and heard[0] != "accept":
+        return heard
+    result = {**about, "action": action, "content": content}
+    return _changed(await announce("ElicitationResult", result, ctx), content, schema) or (action, content)
+
+
+def _changed(heard: Heard, content: dict[str, Any] | None, schema: dict[str, Any]) -> Form | None:
+    """The answer of a hook; None if it leaves the question as it is. A form that does not fit is not sent."""
+    if heard.block:
+        return "decline", None
+    action = heard.answer.get("action")
+    if action != "accept":
+        return (action, None) if action else None
+    filled = dict(heard.answer.get("content") or content or {})
+    if not schema:
+        return "accept", None
+    return ("accept", filled) if fits(filled, schema) else ("cancel", None)
+
+
+async def _asked_person(asked: Asked, url: str | None, schema: dict[str, Any], ctx: Context) -> Form:
+    """The person's action and, for a form, what they filled in."""
+    params = asked.params
     shown = {"url": url} if url else defaults(schema)
     what = f"The MCP server {asked.server} asks: {params.message}"
     said = await _put(asked, what, shown, ctx)

@@ -52,7 +52,7 @@ def add_reminders(session: Session, moment: str) -> list[str]:
     if skills is None:
         return []
     if moment == "prompt":  # A turn begins: what skills allowed in the last one no longer counts.
-        skills.grants.begin_turn(session.conversation.prompt)
+        skills.begin_turn(session.conversation.prompt)
     return skills.news(moment)
 
 

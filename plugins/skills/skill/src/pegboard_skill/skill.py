@@ -87,6 +87,8 @@ def _reason(skill: SkillFile) -> str:
         does.append(f"allow {', '.join(skill.grants)} without asking for the rest of this turn")
     if skill.head.runs_commands and skill.trusted:
         does.append("run commands that it contains, as far as rules allow them")
+    if skill.head.hooks and skill.trusted:
+        does.append("run its hooks from now on")
     return f"The skill {skill.name} would {' and '.join(does)}." if does else ""
 
 
