@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -130,7 +131,9 @@ def _object(found: Markdown, name: str) -> dict[str, Any]:
         return {}
     if not isinstance(value, dict):
         raise found.fault(name, f"must be an object, got {value!r}.")
-    return dict(value)
+    # As JSON holds it: transcripts keep definitions, and YAML has dates.
+    made: dict[str, Any] = json.loads(json.dumps(value, default=str))
+    return made
 
 
 def _servers(found: Markdown) -> dict[str, Any]:
@@ -139,7 +142,7 @@ def _servers(found: Markdown) -> dict[str, Any]:
     if not isinstance(value, list):
         return _object(found, "mcpServers")
     servers: dict[str, Any] = {}
-    for item in value:
+    for item in json.loads(json.dumps(value, default=str)):
         if isinstance(item, str):
             servers[item] = {}
         elif isinstance(item, dict):
