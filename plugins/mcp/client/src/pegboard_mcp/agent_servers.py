@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 import anyio
 
 from pegboard import Board, Context, Notice, Settings, ToolSource, hookimpl
+from pegboard.settings import Layer
 from pegboard_mcp.hub import Hub, server_label
 from pegboard_mcp.reading import check_servers
 from pegboard_mcp.tools import ServerSource
 
 if TYPE_CHECKING:
     from pegboard_session import AgentDefinition
+
+
+LISTS = ("availableTools", "excludedTools")
+"""Settings that say which tools there are."""
 
 
 class _Tools:
@@ -67,6 +72,14 @@ async def open_servers(definition: AgentDefinition, ctx: Context) -> AsyncIterat
 
 
 def tool_board(hub: Hub, settings: Settings) -> Board:
-    """A board with the tools of these servers only."""
-    env: Mapping[str, str] = os.environ
-    return Board(settings, [], plugins=[_Tools(hub)], env=env)
+    """A board with the tools of these servers only. It lists them; the board of the agent judges and runs them."""
+    layers = [
+        Layer(layer.name, layer.source, {key: layer.values[key] for key in LISTS if key in layer.values})
+        for layer in settings.layers
+    ]
+    return Board(settings=plain(settings, layers), found=[], plugins=[_Tools(hub)], env=os.environ)
+
+
+def plain(settings: Settings, layers: Sequence[Layer]) -> Settings:
+    """The same place with these settings only."""
+    return Settings(layers, cwd=settings.cwd, root=settings.root, trusted=settings.trusted, keys=settings.keys)
