@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from pegboard import JSON, Context, Decision, Deny, Result, ToolError
-from pegboard_skill.arguments import Arguments
+from pegboard_skill.arguments import ArgumentError, Arguments
 from pegboard_skill.pieces import files_in, pieces_of
 from pegboard_skill.skill_file import Skill
 
@@ -56,10 +56,10 @@ class Insertion:
         made: list[str] = []
         mentioned: dict[str, None] = {}
         for piece in pieces_of(body):
-            text = self._arguments.put_into(piece.text)
             if piece.is_command:
-                made.append(await self._run(text.strip()))
+                made.append(await self._run(self._filled(piece.text).strip()))
                 continue
+            text = self._arguments.put_into(piece.text)
             made.append(text)
             if not piece.is_code:
                 mentioned |= dict.fromkeys(files_in(text))
@@ -67,6 +67,13 @@ class Insertion:
         if self._arguments.raw and not self._arguments.is_used:
             whole = f"{whole.rstrip()}\n\nARGUMENTS: {self._arguments.raw}"
         return whole + "".join([await self._file(path) for path in self._existing(mentioned)])
+
+    def _filled(self, command: str) -> str:
+        try:
+            return self._arguments.put_into_command(command)
+        except ArgumentError as error:
+            what = f"its command `{_short(command)}` was not run: its arguments contain {str(error)!r}"
+            raise self._stopped(f"{what}, by which they would become a command. Leave it out.") from None
 
     async def _run(self, command: str) -> str:
         self._commands += 1
