@@ -136,6 +136,23 @@ async def test_a_command_that_becomes_a_prompt_is_announced_before_it_does_anyth
     assert (read["command_args"], read["command_source"], read["prompt"]) == ("it now", "project", "/ship it now")
 
 
+async def test_a_skill_that_comes_or_changes_is_announced(tmp_path, watching, log):
+    def put(name: str, description: str) -> Path:
+        file = tmp_path / f".claude/skills/{name}/SKILL.md"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(f"---\nname: {name}\ndescription: {description}\n---\nDo it.")
+        return file
+
+    put("first", "The first.")
+    board = make_board(tmp_path, watching, hooks={"ConfigChange": log.hook(matcher="skills")})
+    async with Session(board, ReplayProvider([turn(text("One.")), turn(text("Two."))])) as session:
+        await session.run("Go")
+        assert log.read() == []
+        second = put("second", "Another.")
+        await session.run("And now?")
+    assert [(read["source"], read["file_path"]) for read in log.read()] == [("skills", str(second))]
+
+
 HOOKED = "n=$(grep . {log} | tail -n 1 | jq -r .name); mkdir -p {made}/$n; echo making >&2; echo {made}/$n"
 
 

@@ -298,9 +298,9 @@ class SessionHooks:
         """Hear of something besides calls and prompts, and perhaps prevent it or answer in its place.
 
         Called for what plugins announce with `pegboard_session.announce`: WorktreeCreate, WorktreeRemove, TaskCreated,
-        TaskCompleted, UserPromptExpansion, InstructionsLoaded, Elicitation, ElicitationResult, and events of other
-        distributions. Everyone is told; the first `block` counts, all `context` and all `answer` add up. An exception
-        blocks. May await.
+        TaskCompleted, UserPromptExpansion, InstructionsLoaded, ConfigChange, Elicitation, ElicitationResult, and
+        events of other distributions. Everyone is told; the first `block` counts, all `context` and all `answer` add
+        up. An exception blocks. May await.
 
         :param event: its name.
         :param about: what there is to know about it, as plain data.

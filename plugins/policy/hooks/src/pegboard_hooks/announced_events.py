@@ -15,6 +15,7 @@ from pegboard_session import Heard
 MATCHED = {
     "UserPromptExpansion": "command_name",
     "InstructionsLoaded": "load_reason",
+    "ConfigChange": "source",
     "Elicitation": "mcp_server_name",
     "ElicitationResult": "mcp_server_name",
 }

@@ -8,7 +8,7 @@ SESSION_EVENTS = (
     *("SubagentStart", "SubagentStop", "PreCompact", "PostCompact", "Stop", "StopFailure", "SessionEnd"),
 )
 ANNOUNCED = (
-    *("UserPromptExpansion", "InstructionsLoaded", "TaskCreated", "TaskCompleted"),
+    *("UserPromptExpansion", "InstructionsLoaded", "ConfigChange", "TaskCreated", "TaskCompleted"),
     *("WorktreeCreate", "WorktreeRemove", "Elicitation", "ElicitationResult"),
 )
 """Events that other plugins announce."""
@@ -17,7 +17,6 @@ NOT_FIRED = {
     "Setup": "there is no set-up run",
     "MessageDisplay": "what is shown is not rewritten",
     "TeammateIdle": "there are no teams of agents",
-    "ConfigChange": "settings are read once, when a session starts",
     "DirectoryAdded": "working directories are given when a session starts",
     "FileChanged": "files are not watched",
 }

@@ -144,12 +144,9 @@ def _text(found: Markdown, name: str) -> str:
 def _hooks(found: Markdown) -> dict[str, Any]:
     """Plain data only: it is kept as JSON."""
     value = found.fields.get("hooks")
-    if value is not None and not isinstance(value, dict):
+    if value and not isinstance(value, dict):
         raise found.fault("hooks", f"must be an object, got {value!r}.")
-    try:
-        made: dict[str, Any] = json.loads(json.dumps(value or {}))
-    except (TypeError, ValueError):
-        raise found.fault("hooks", "must hold texts, numbers, lists and objects only.") from None
+    made: dict[str, Any] = json.loads(json.dumps(value or {}, default=str))
     return made
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from pegboard import Context, Settings
 from pegboard.permission import split_rule
+from pegboard_session import announce_later
 from pegboard_skill.discovery import COMMANDS, SKILLS, Catalogue, discover, key_of
 from pegboard_skill.grants import Grants
 from pegboard_skill.skill_file import Skill
@@ -92,6 +93,9 @@ class Skills:
             words.append("\n".join([head, *lines_for(new, budget - len(head))]))
         if gone:
             words.append(f"These skills no longer exist: {', '.join(gone)}")
+        for skill in new if self._told else ():
+            about = {"source": "skills", "file_path": skill.path}
+            announce_later("ConfigChange", about, self._session.ctx)
         self._told = now
         self._session.write(LINE, told=now, folders=list(self._folders), touched=list(self._touched))
         return words
