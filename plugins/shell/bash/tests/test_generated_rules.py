@@ -31,7 +31,7 @@ WRAPPERS = (
     "xargs {}",
 )
 JOINED = ("{} && {}", "{} || {}", "{}; {}", "{} | {}", "{} & {}", "{}\n{}", "{} |& {}")
-NESTED = ("echo $({})", "echo `{}`", "( {} )", "{{ {}; }}", "cat <({})", 'echo "$({})"', "if {}; then true; fi")
+NESTED = ("echo $( {} )", "echo `{}`", "( {} )", "{{ {}; }}", "cat <( {} )", 'echo "$( {} )"', "if {}; then true; fi")
 SPELLINGS: tuple[Callable[[str], str], ...] = (
     lambda word: f'"{word}"',
     lambda word: f"'{word}'",
@@ -69,7 +69,9 @@ class Made:
             return dice.choice(WRAPPERS).format(self._one())
         if way < 0.8:
             return dice.choice(JOINED).format(self._make(depth - 1), self._make(depth - 1))
-        return dice.choice(NESTED).format(self._make(depth - 1).replace("\n", "; "))
+        inside = self._make(depth - 1).replace("\n", "; ")
+        # Backticks end at the next one: what is in them would be outside.
+        return dice.choice([way for way in NESTED if "`" not in inside or "`" not in way]).format(inside)
 
     def _one(self) -> str:
         command = self.dice.choice((*HARMLESS, *ALLOWED, *HARMFUL))

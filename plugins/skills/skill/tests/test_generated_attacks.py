@@ -16,7 +16,7 @@ from pegboard_session import answer_slash_command, find_slash_commands
 
 from .world import results, says, use
 
-SKILLS = 300 if os.environ.get("PEGBOARD_TEST_SLOW") else 25
+SKILLS = 180 if os.environ.get("PEGBOARD_TEST_SLOW") else 25
 MARK = "owned"
 SECRET = "the secret of somebody else"
 ACTS = (f"touch {MARK}", "rm -rf victim", f"echo x > {MARK}", f'python3 -c \'open("{MARK}", "w")\'', f"ln -s a {MARK}")
