@@ -151,7 +151,8 @@ class ExitWorktree(Tool[ExitWorktreeInput, Exited]):
 
 async def _found(path: Path, ctx: Context) -> tuple[Worktree, bool]:
     with anyio.CancelScope(shield=True):  # Bounded: every git command has a time limit.
-        return await (await Repository.around(ctx)).known(ctx.resolve(path)), False
+        found = await (await Repository.around(ctx)).known(ctx.resolve(path))
+    return found, False
 
 
 async def _made(name: str | None, ctx: Context) -> tuple[Worktree, bool]:
@@ -160,7 +161,8 @@ async def _made(name: str | None, ctx: Context) -> tuple[Worktree, bool]:
     if not _is_there(folder_of(_root(ctx)) / name) and (path := await hooked_worktree(name, ctx)):
         return Worktree(path, "", ""), True
     with anyio.CancelScope(shield=True):
-        return await (await Repository.around(ctx)).named(name)
+        made = await (await Repository.around(ctx)).named(name)
+    return made
 
 
 async def _remove(path: Path, branch: str, discard: bool, ctx: Context) -> Losses:

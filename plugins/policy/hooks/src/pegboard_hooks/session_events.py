@@ -34,7 +34,7 @@ ENDINGS = ("clear", "resume", "prompt_input_exit")
 @hookimpl
 def register_session_services(session: Session) -> dict[str, object]:
     """Remember what the protocol needs; sub-agents share it. Commands read `shell_environment`."""
-    scoped = {SCOPED: ScopedHooks.of(session)}
+    scoped: dict[str, object] = {SCOPED: ScopedHooks.of(session)}
     if session.parent is not None:
         return scoped
     state = SessionState(cwd=session.ctx.cwd)
