@@ -161,8 +161,8 @@ async def _made(name: str | None, ctx: Context) -> tuple[Worktree, bool]:
     if not _is_there(folder_of(_root(ctx)) / name) and (path := await hooked_worktree(name, ctx)):
         return Worktree(path, "", ""), True
     with anyio.CancelScope(shield=True):
-        made = await (await Repository.around(ctx)).named(name)
-    return made
+        made, is_new = await (await Repository.around(ctx)).named(name)
+    return made, is_new
 
 
 async def _remove(path: Path, branch: str, discard: bool, ctx: Context) -> Losses:
