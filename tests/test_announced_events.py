@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from pegboard import Allow, PegboardError, hookimpl
-from pegboard_session import Heard, ReplayProvider, Session, answer_slash_command
+from pegboard_session import EventAnswer, ReplayProvider, Session, answer_slash_command
 
 from .agents import _at_home, agent, make_board, of, play, results_of, text, turn, use, watching
 
@@ -249,7 +249,7 @@ async def test_a_plugin_hears_events_without_knowing_who_announces_them(tmp_path
     class Strict:
         @hookimpl
         def hear_event(self, event, about):
-            return Heard(block="Only on Mondays.") if event == "TaskCreated" else None
+            return EventAnswer(block="Only on Mondays.") if event == "TaskCreated" else None
 
     class Broken:
         @hookimpl

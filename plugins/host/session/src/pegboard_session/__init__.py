@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pegboard_session.deferral import DeferralPolicy as DeferralPolicy
     from pegboard_session.event_stream import EventStream as EventStream
     from pegboard_session.hookspecs import Compacting as Compacting
-    from pegboard_session.hookspecs import Heard as Heard
+    from pegboard_session.hookspecs import EventAnswer as EventAnswer
     from pegboard_session.hookspecs import Prompted as Prompted
     from pegboard_session.loop import Session as Session
     from pegboard_session.model_options import ModelOptions as ModelOptions
@@ -73,7 +73,7 @@ _HOME = {
     "DeferralPolicy": "deferral",
     "EventStream": "event_stream",
     "Expansion": "slash_commands",
-    "Heard": "hookspecs",
+    "EventAnswer": "hookspecs",
     "Message": "providers",
     "ModelOptions": "model_options",
     "ModelProfile": "model_profile",

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from pegboard import Context
-from pegboard_session.hookspecs import Heard
+from pegboard_session.hookspecs import EventAnswer
 
 if TYPE_CHECKING:
     from pegboard_session.loop import Session
@@ -24,7 +24,7 @@ class Announcements:
         self._session = session
         self._waiting: list[tuple[str, Mapping[str, Any]]] = []
 
-    async def announce(self, event: str, about: Mapping[str, Any], ctx: Context) -> Heard:
+    async def announce(self, event: str, about: Mapping[str, Any], ctx: Context) -> EventAnswer:
         """Tell it now, and return what all listeners said together."""
         session = self._session
         # The context of a call has the board's hooks around its processes already; twice would be a sandbox in itself.
@@ -42,14 +42,14 @@ class Announcements:
             await self.announce(event, about, self._session.ctx)
 
 
-async def announce(event: str, about: Mapping[str, Any], ctx: Context) -> Heard:
+async def announce(event: str, about: Mapping[str, Any], ctx: Context) -> EventAnswer:
     """Tell plugins that something is about to happen, and return what they say to it.
 
     Outside of a session, where no one listens, it returns an empty answer. The words of `about` are the fields that
     user hooks read.
     """
     found = ctx.services.others.get(SERVICE)
-    return await found.announce(event, about, ctx) if isinstance(found, Announcements) else Heard()
+    return await found.announce(event, about, ctx) if isinstance(found, Announcements) else EventAnswer()
 
 
 def announce_later(event: str, about: Mapping[str, Any], ctx: Context) -> None:

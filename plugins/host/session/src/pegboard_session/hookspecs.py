@@ -43,7 +43,7 @@ class Compacting:
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
+class EventAnswer:
     """What a `hear_event` hook says to an event: that it must not happen, more to read, or an answer in its place."""
 
     block: str = ""
@@ -294,7 +294,7 @@ class SessionHooks:
                 (ctx.cwd / "failed.log").write_text(str(error))
         """
 
-    async def hear_event(self, event: str, about: Mapping[str, Any], ctx: Context) -> Heard | None:
+    async def hear_event(self, event: str, about: Mapping[str, Any], ctx: Context) -> EventAnswer | None:
         """Hear of something besides calls and prompts, and perhaps prevent it or answer in its place.
 
         Called for what plugins announce with `pegboard_session.announce`: WorktreeCreate, WorktreeRemove, TaskCreated,
@@ -311,7 +311,7 @@ class SessionHooks:
             @hookimpl
             def hear_event(event, about):
                 if event == "TaskCompleted" and "test" in about["task_subject"]:
-                    return Heard(block="Show that the tests pass first.")
+                    return EventAnswer(block="Show that the tests pass first.")
         """
 
     async def before_compact(self, trigger: str, what_to_keep: str, ctx: Context) -> Compacting | None:

@@ -13,12 +13,12 @@ import anyio
 from pegboard import JSON, After, Context, Progress, ProviderError, Result
 from pegboard.hosting import maybe_await
 from pegboard_session.boards import ToolBoard
-from pegboard_session.hookspecs import Compacting, Heard, Prompted
+from pegboard_session.hookspecs import Compacting, EventAnswer, Prompted
 
 FAREWELL = 5.0
 """Seconds that `end_session` hooks have together when a session is broken off."""
 
-REFUSALS = {"submit_prompt": Prompted, "hear_event": Heard}
+REFUSALS = {"submit_prompt": Prompted, "hear_event": EventAnswer}
 """What a failed hook is taken to have said, where it could have prevented something."""
 
 log = logging.getLogger("pegboard")
@@ -67,17 +67,17 @@ class HookCalls:
         """What the model reads after the summary."""
         return [text for text in await self._answers("after_compact", ctx, trigger, summary) if text]
 
-    async def event(self, ctx: Context, name: str, about: Mapping[str, Any], *, is_bare: bool) -> Heard:
+    async def event(self, ctx: Context, name: str, about: Mapping[str, Any], *, is_bare: bool) -> EventAnswer:
         """What plugins say to something that happens besides calls and prompts."""
         if not self._hooks.hear_event:
-            return Heard()
+            return EventAnswer()
         seen = replace(self._board.equip(ctx), on_progress=self._show) if is_bare else ctx
-        said: list[Heard] = await self._asked("hear_event", seen, (name, about))
+        said: list[EventAnswer] = await self._asked("hear_event", seen, (name, about))
         answer: dict[str, Any] = {}
         for heard in reversed(said):
             answer.update(heard.answer)
         context = "\n".join(heard.context for heard in said if heard.context)
-        return Heard(next((heard.block for heard in said if heard.block), ""), context, answer)
+        return EventAnswer(next((heard.block for heard in said if heard.block), ""), context, answer)
 
     async def end(self, ctx: Context, session_id: str, reason: str, *, broken_off: bool) -> None:
         """Let plugins clean up; for a cancelled session, within a short time limit."""

@@ -9,7 +9,7 @@ from typing import Any
 from pegboard import Allow, Answer, Ask, Call, Context, PegboardError, Question, ToolError, put_question
 from pegboard_mcp.callbacks import Asked
 from pegboard_mcp.forms import FormError, form_of, problem_in
-from pegboard_session import Heard, announce
+from pegboard_session import EventAnswer, announce
 
 MOST_TOKENS = 4_096
 ATTEMPTS = 3
@@ -44,7 +44,7 @@ async def _elicited(asked: Asked, ctx: Context) -> Elicited:
     return _changed(await announce("ElicitationResult", result, ctx), content, schema) or (action, content)
 
 
-def _changed(heard: Heard, content: dict[str, Any] | None, schema: dict[str, Any]) -> Elicited | None:
+def _changed(heard: EventAnswer, content: dict[str, Any] | None, schema: dict[str, Any]) -> Elicited | None:
     """The answer of a hook; None if it leaves the question as it is. A form that does not fit is not sent."""
     if heard.block:
         return "decline", None
