@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 
 import pytest
@@ -49,6 +50,10 @@ def test_what_each_command_says(world: World) -> None:
 
 
 def test_clear_begins_a_new_session_and_resume_goes_back(world: World) -> None:
+    log, settings = world.home / "ends.log", world.home / ".pegboard/settings.json"
+    settings.parent.mkdir()
+    handler = {"type": "command", "command": f"jq -r .reason >> {log}", "timeout": 60}
+    settings.write_text(json.dumps({"hooks": {"SessionEnd": [{"hooks": [handler]}]}}))
     terminal = world.open(said("An answer.")).ready()
     first = re.search(r"session ([0-9a-f]{12})", "".join(terminal.lines))
     assert first
@@ -62,6 +67,9 @@ def test_clear_begins_a_new_session_and_resume_goes_back(world: World) -> None:
     terminal.type(f"/resume {first[1]}")
     terminal.until("Continuing session")
     terminal.until(lambda: terminal.text.replace("\n", "").count(f" · session {first[1]}") == 2)
+    terminal.ready().type("/exit")
+    assert terminal.end() == 0
+    assert log.read_text().split() == ["clear", "resume", "prompt_input_exit"]
 
 
 @pytest.mark.parametrize("columns", [80, 40])

@@ -156,3 +156,20 @@ def test_a_damaged_index_is_made_anew(world, tmp_path):
     cache.write_text('{"version": 1, "files": {"x": 3}}')
     assert [skill.name for skill in discover(world.settings(), os.environ)] == ["one"]
     assert '"one"' in cache.read_text()
+
+
+@pytest.mark.parametrize("place", ["See $ARGUMENTS.", "See @$0."])
+async def test_what_a_skill_allows_does_not_count_for_files_that_arguments_name(world, place):
+    world.put("secret.txt", "the secret", at=world.home)
+    world.put("own.txt", "our own")
+    world.skill("look", "allowed-tools: Read\n", place)
+    names = ("../home/secret.txt", "own.txt")
+    given = names if "@" in place else tuple(f"@{name}" for name in names)
+    turns = [use("look", args) for args in given]
+    async with world.session(*turns, says(), permissions={"allow": ["Skill"]}) as session:
+        await session.run("Go")
+    outside, inside = results(session)
+    assert "outside the working directories" in outside
+    assert "our own" in inside
+    assert "the secret" not in outside + inside
+    assert world.person.asked == []

@@ -187,7 +187,12 @@ def _harmless(found: ParsedDefinition, made: Catalogue) -> AgentDefinition:
         if is_set:
             words = f"{key} is not used: an untrusted project cannot set it. To use it, run pegboard trust."
             made.problems.append(f"{kind.source}:{found.lines.get(key, 2)}: {words}")
-    return replace(kind, model=None, background=False, effort="", hooks={}, mcp_servers={}, memory="")
+    return replace(harmless(kind), model=None, background=False, effort="")
+
+
+def harmless(kind: AgentDefinition) -> AgentDefinition:
+    """A definition without what runs or reaches further than its agent."""
+    return replace(kind, hooks={}, mcp_servers={}, memory="")
 
 
 def _starts(kind: AgentDefinition) -> set[str]:

@@ -73,6 +73,8 @@ class Exchange:
     async def run(self) -> tuple[Answer, list[Result]]:
         """One answer of the model and the results of its calls; asks again while nothing has happened yet."""
         session, is_shorter = self._session, False
+        with session.interruption.cancels():  # Listeners may take their time; a person need not.
+            await session.announcements.tell_waiting()
         await session.compaction.make_room()
         if session.interruption.happened:
             return Answer(), []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from pegboard import Notice, Settings
@@ -25,10 +25,19 @@ Found = Iterator[tuple[str, Any, str, str]]
 
 def find_servers(settings: Settings, env: Mapping[str, str]) -> tuple[list[ServerConfig], list[Notice]]:
     """Every server that may be used here, and what a person should know about the others."""
+    notices: list[Notice] = []
+    servers, wrong = check_servers(_entries(settings, env, notices), settings, env)
+    return servers, [*notices, *wrong]
+
+
+def check_servers(
+    entries: Iterable[tuple[str, Any, str, str]], settings: Settings, env: Mapping[str, str]
+) -> tuple[list[ServerConfig], list[Notice]]:
+    """The servers among these entries that may be used, and why the others may not."""
     servers: dict[str, ServerConfig] = {}
     looks: dict[str, str] = {}
     notices: list[Notice] = []
-    for name, entry, layer, source in _entries(settings, env, notices):
+    for name, entry, layer, source in entries:
         where = f"{source}: the MCP server {name!r}"
         wrong = next(problems(entry), "") or _name_problem(name, looks)
         if wrong:

@@ -52,7 +52,7 @@ def add_reminders(session: Session, moment: str) -> list[str]:
     if skills is None:
         return []
     if moment == "prompt":  # What skills allowed for the last prompt no longer counts.
-        skills.grants.begin_prompt(session.conversation.prompt)
+        skills.begin_prompt(session.conversation.prompt)
     return skills.news(moment)
 
 

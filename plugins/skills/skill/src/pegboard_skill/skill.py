@@ -89,6 +89,8 @@ def _reason(skill: SkillFile) -> str:
         does.append(f"allow {', '.join(skill.grants)} without asking until the next prompt")
     if skill.head.runs_commands and skill.trusted:
         does.append("run the commands it contains, if rules allow them")
+    if skill.head.hooks and skill.trusted:
+        does.append("run its hooks from now on")
     return f"The skill {skill.name} would {' and '.join(does)}." if does else ""
 
 

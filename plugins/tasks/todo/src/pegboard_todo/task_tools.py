@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
 from pegboard import Context, Input, Tool, ToolError
+from pegboard_session import announce
 from pegboard_todo.task_list import SERVICE, Status, Task, Tasks
 from pegboard_todo.wording import lines, terminal_list
 
@@ -40,6 +41,12 @@ def tasks_of(ctx: Context) -> Tasks:
     return found
 
 
+async def refusal(event: str, task: Task, ctx: Context) -> str:
+    """Why a plugin does not want this to happen to a task; empty if none objects."""
+    about = {"task_id": task.id, "task_subject": task.subject, "task_description": task.description}
+    return (await announce(event, about, ctx)).block
+
+
 class TaskCreateInput(TaskInput):
     subject: Subject
     """What to do, in a few words."""
@@ -66,8 +73,12 @@ class TaskCreate(Tool[TaskCreateInput, Task]):
         return refuse_metadata(args.metadata)
 
     async def call(self, args: TaskCreateInput, ctx: Context, /) -> Task:
-        given = args.model_dump(exclude_none=True)
-        return tasks_of(ctx).add(**given)
+        tasks = tasks_of(ctx)
+        task = tasks.add(**args.model_dump(exclude_none=True))
+        if why := await refusal("TaskCreated", task, ctx):
+            tasks.remove(task.id)
+            raise ToolError(f"The task was not created. {why}", code="permission_denied", remedy="")
+        return task
 
     def content(self, value: Task, /) -> str:
         return f"Created task {value.id}: {value.subject}"
@@ -170,6 +181,8 @@ class TaskUpdate(Tool[TaskUpdateInput, TaskUpdated]):
         if args.status == "deleted":
             tasks.remove(task.id)
             return TaskUpdated(task=task, updated_fields=["status"], was=was, is_deleted=True)
+        if args.status == "completed" and was != "completed" and (why := await refusal("TaskCompleted", task, ctx)):
+            raise ToolError(f"Task {task.id} was not completed. {why}", code="permission_denied", remedy="")
         before = task.model_copy(deep=True)
         links = {key: list(tasks.get(key).blocked_by) for key in (*args.add_blocks, *args.add_blocked_by)}
         try:
