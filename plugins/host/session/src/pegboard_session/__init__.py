@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from pegboard_session.model_options import ModelOptions as ModelOptions
     from pegboard_session.model_profile import ModelProfile as ModelProfile
     from pegboard_session.model_table import ModelTable as ModelTable
+    from pegboard_session.outcome import FINISHED as FINISHED
     from pegboard_session.outcome import Outcome as Outcome
     from pegboard_session.providers import CachePoints as CachePoints
     from pegboard_session.providers import Message as Message
@@ -64,6 +65,7 @@ _HOME = {
     "ContextUse": "context_size",
     "DeferralPolicy": "deferral",
     "EventStream": "event_stream",
+    "FINISHED": "outcome",
     "Message": "providers",
     "ModelOptions": "model_options",
     "ModelProfile": "model_profile",

@@ -211,7 +211,7 @@ class TerminalView(View):
         """The prompt is answered."""
         self._settle()
         self.calls.running.clear()
-        if outcome.stopped_by != "end":
+        if not outcome.is_success:
             self.say(f"Stopped ({outcome.stopped_by}) after {counted(outcome.turns, 'turn')}.")
         self.status.count(session)
 
