@@ -201,6 +201,16 @@ def test_all_names_only_what_exists_and_says_what_to_install(environment: Enviro
     assert set(absent) == {
         *("Agent", "ApplyPatch", "Bash", "Edit", "Glob", "Grep"),
         *("EnterWorktree", "ExitWorktree", "NotebookEdit", "Skill", "TaskCreate", "TaskGet", "TaskList"),
-        *("TaskOutput", "TaskStop", "TaskUpdate", "TodoWrite", "ToolSearch", "WebFetch", "Write"),
+        *(
+            "TaskOutput",
+            "TaskStop",
+            "TaskUpdate",
+            "TodoWrite",
+            "ToolSearch",
+            "WebFetch",
+            "Write",
+            "memory",
+            "task_complete",
+        ),
     }
     assert absent["Bash"]["reason"] == "pegboard-bash is not installed."

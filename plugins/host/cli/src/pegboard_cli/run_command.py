@@ -215,7 +215,7 @@ async def answer_one(session: Session, view: View, prompt: str) -> int:
 
 def finish(outcome: Outcome, session: Session, view: View) -> int:
     """Show how it went; the exit code says it too."""
-    outcome = until_complete.judged(outcome, session)
+    outcome = until_complete.with_completion(outcome, session)
     view.finish(outcome, session)
     return exit_code(outcome)
 

@@ -50,7 +50,7 @@ def refusal(given: argparse.Namespace, board: Board) -> str:
     return f"--until-complete needs the tool {TOOL}. {board.pool.why_absent(TOOL)}"
 
 
-def judged(outcome: Outcome, session: Session) -> Outcome:
+def with_completion(outcome: Outcome, session: Session) -> Outcome:
     """How a prompt was answered: one that had to be completed and just ended was not."""
     is_required = session.board.settings.get(REQUIRED, False)
     if is_required and outcome.stopped_by == "end" and outcome.turns:  # A slash command takes no turn.
