@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import PurePosixPath
 
+from pydantic_core import PydanticCustomError
+
 ROOT = "/memories"
 DEEPEST = 4
 """How many names a path can have below the root."""
@@ -23,16 +25,20 @@ def canonical_path(given: str) -> str:
         path = path if path.startswith(f"{ROOT}/") else f"{ROOT}/{path}"
     names = path.split("/")[2:]
     if given.startswith("/") and not given.startswith(ROOT):
-        raise ValueError(f"must begin with {ROOT}")
+        raise _wrong(f"the path of a note begins with {ROOT}")
     if len(names) > DEEPEST:
-        raise ValueError(f"may have at most {DEEPEST} names below {ROOT}")
+        raise _wrong(f"the path of a note has at most {DEEPEST} names below {ROOT}")
     for name in names:
         if not _NAME.fullmatch(name) or ".." in name or name.endswith("."):
-            raise ValueError(
-                f"has a name that cannot be used: {name!a}. A name has up to 64 letters, digits, dots, dashes and "
-                "underscores of ASCII, begins with a letter or a digit, and has no two dots in a row"
+            raise _wrong(
+                "each name in it has up to 64 letters, digits, dots, dashes and underscores of ASCII, begins with a "
+                "letter or a digit, does not end with a dot and has no two dots in a row"
             )
     return path
+
+
+def _wrong(words: str) -> PydanticCustomError:
+    return PydanticCustomError("note_path", "{words}", {"words": words})
 
 
 def relative(path: str) -> PurePosixPath:
