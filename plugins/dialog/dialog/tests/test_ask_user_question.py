@@ -147,6 +147,20 @@ async def test_rules_families_and_filters_take_the_tool_away(tmp_path, answers, 
     assert answers.asked == []
 
 
+async def test_a_hook_of_the_user_may_answer_for_them_but_not_with_a_bare_yes(tmp_path, answers):
+    def hook(**more: Any) -> dict[str, Any]:
+        decision = {"behavior": "allow", **more}
+        said = {"hookSpecificOutput": {"hookEventName": "PermissionRequest", "decision": decision}}
+        return {"PermissionRequest": [{"hooks": [{"type": "command", "command": f"/bin/echo '{json.dumps(said)}'"}]}]}
+
+    given = {"answers": {"Which database?": "SQLite", "Which parts?": "API"}}
+    board = board_with(tmp_path, answers, hooks=hook(updatedInput={**BOTH, **given}))
+    assert (await ask(board, BOTH)).value.answers == given["answers"]
+    assert answers.asked == []
+    result = await ask(board_with(tmp_path, answers, hooks=hook()), BOTH)
+    assert (result.code, len(answers.asked)) == ("unsupported", 1)
+
+
 async def test_after_the_time_of_the_setting_the_model_goes_on(tmp_path):
     class Away:
         @hookimpl
