@@ -39,7 +39,7 @@ class Form:
             for field in question.form:
                 if field.is_asked(filled) and (value := await self._ask(field)) is not None:
                     filled[field.name] = value
-                    self._say(f"{field.header or field.question} {_shown(value)}")
+                    self._say(f"{f'{field.header}:' if field.header else field.question} {_shown(field, value)}")
         except _DeclinedError:
             self._say("Not answered.")
             return Deny("The user did not answer.", layer="ask")
@@ -107,9 +107,11 @@ def _marked(field: FormField, values: Sequence[Any]) -> list[int]:
     return [number for number, value in enumerate(values) if value in wanted]
 
 
-def _shown(value: Any) -> str:
-    text = ", ".join(value) if isinstance(value, list) else str(value)
-    first, *rest = text.split("\n")
+def _shown(field: FormField, value: Any) -> str:
+    """An answer again, in the words that the person chose it by."""
+    titles = {choice.value: choice.title or choice.value for choice in field.choices}
+    words = [titles.get(one, str(one)) for one in (value if isinstance(value, list) else [value])]
+    first, *rest = ", ".join(words).split("\n")
     return f"{first[:LONG]}…" if rest or len(first) > LONG else first
 
 
