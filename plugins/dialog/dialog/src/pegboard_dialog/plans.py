@@ -33,7 +33,7 @@ class Plans:
         self.file = ""
         self._count = 0
         self._told = mode if mode != PLAN else ""
-        """The mode that the model was last told of."""
+        """The mode that the model was last told about."""
 
     def load(self, row: Mapping[str, Any]) -> None:
         """Go on after a resume."""

@@ -33,7 +33,7 @@ EXAMPLES = """\
   pegboard run --agent Explore "Where is X?"    as an agent, with its tools only
   pegboard run --until-complete --max-time 3600 "Make the tests pass"
 
-Needs ANTHROPIC_API_KEY, another provider, or --replay. Press Ctrl-C once to interrupt the turn, twice to quit.
+Needs ANTHROPIC_API_KEY, another provider, or --replay. Press Ctrl-C once to interrupt the answer, twice to quit.
 """
 
 

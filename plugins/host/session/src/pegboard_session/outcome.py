@@ -13,6 +13,11 @@ FINISHED = "finished"
 """Under this name the metadata of a result holds the last words on a prompt: a tool that sets it ends the prompt."""
 
 
+def finished(words: str) -> dict[str, str]:
+    """The metadata with which a tool ends the prompt: `Output(value, metadata=finished("The last words."))`."""
+    return {FINISHED: words}
+
+
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """How a prompt was answered."""

@@ -1,4 +1,4 @@
-"""Choices with a cursor, in the place of the input line: arrows or numbers choose, the space bar marks several."""
+"""Choices with a cursor, in place of the input line: arrows or numbers choose, the space bar marks several."""
 
 from __future__ import annotations
 

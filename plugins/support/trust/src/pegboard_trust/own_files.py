@@ -31,6 +31,7 @@ def change_local_file(settings: Settings, trust: Trust, change: Callable[[bytes 
     """
     path = local_file(settings)
     _refuse_link(path)
+    # Read once: the bytes that are checked here are the ones that are changed below.
     raw = content_of(path)
     if raw is not None and not settings.trusted and not trust.vouches(path, raw):
         raise SettingsError(
@@ -38,6 +39,7 @@ def change_local_file(settings: Settings, trust: Trust, change: Callable[[bytes 
         )
     made = change(raw)
     _save(path, made, before=_keep_out_of_git)
+    # For exactly these bytes: a later change by anyone else makes the file untrusted again.
     trust.vouch(path, made)
     return path
 
@@ -63,7 +65,7 @@ def content_of(path: str) -> bytes | None:
 def _save(path: str, made: bytes, before: Callable[[str], None] = lambda path: None) -> None:
     try:
         os.makedirs(os.path.dirname(path), exist_ok=True)
-        before(path)
+        before(path)  # First, so that there is no moment in which the file could be committed.
         replace_file(path, made, 0o600)
     except OSError as error:
         raise SettingsError(f"The settings cannot be saved: {error.strerror}.", source=path) from None

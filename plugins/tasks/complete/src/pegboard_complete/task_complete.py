@@ -6,7 +6,7 @@ from pydantic import BaseModel, Field
 
 from pegboard import Context, Input, Output, Tool, ToolError
 from pegboard_complete.plugin import SERVICE, SETTING
-from pegboard_session import FINISHED
+from pegboard_session import finished
 
 
 class TaskCompleteInput(Input):
@@ -44,7 +44,7 @@ class TaskComplete(Tool[TaskCompleteInput, TaskCompleteOutput]):
     async def call(self, args: TaskCompleteInput, ctx: Context, /) -> Output[TaskCompleteOutput]:
         if SERVICE not in ctx.services.others:
             raise ToolError("Only a run that goes on until it is completed can be completed.", code="unsupported")
-        return Output(TaskCompleteOutput(summary=args.summary), metadata={FINISHED: args.summary})
+        return Output(TaskCompleteOutput(summary=args.summary), metadata=finished(args.summary))
 
     def content(self, value: TaskCompleteOutput, /) -> str:
         return "The run ends here."
