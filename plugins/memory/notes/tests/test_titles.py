@@ -1,4 +1,4 @@
-"""What the model is told of notes: titles only, within a budget, in the same bytes as long as nothing changes."""
+"""What the model is told about notes: titles only, within a budget, in the same bytes as long as nothing changes."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ async def within_time(session: Session, answer: Awaitable[Outcome]) -> Outcome:
         group.start_soon(_watch, session, seconds)
         try:
             outcome = await answer
-        except Exception as raised:  # Raised again outside of the group, which would put it into another exception.
+        except Exception as raised:  # Raised again outside the group, which would put it into another exception.
             error = raised
         group.cancel_scope.cancel()
     if outcome is None:

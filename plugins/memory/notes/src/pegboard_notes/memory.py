@@ -121,7 +121,7 @@ class Memory(Tool[MemoryInput, MemoryOutput]):
         return Facts(open_world=False, reads=old, writes=old)
 
     def check_permission(self, args: MemoryInput, ctx: Context, /) -> Decision | None:
-        # The folder is outside of the working directories, and its notes were written to be read.
+        # The folder is outside the working directories, and its notes were written to be read.
         return Allow("The notes of this project may be read.", READS) if args.command == "view" else None
 
     def call(self, args: MemoryInput, ctx: Context, /) -> MemoryOutput:

@@ -1,4 +1,4 @@
-"""The path of a note as the model writes it: `/memories/build.md`. No path means anything outside of the folder."""
+"""The path of a note as the model writes it: `/memories/build.md`. No path means anything outside the folder."""
 
 from __future__ import annotations
 
