@@ -7,7 +7,7 @@ from pegboard.wording import counted, listed
 
 
 def replaced(text: str, old: str, new: str, path: str) -> str:
-    """The text with another passage in the place of the one that is meant, which must be there once."""
+    """The text with another passage in place of the one that is meant, which must be there once."""
     count = text.count(old)
     if count == 0:
         raise ToolError(f"That text is not in {path}. It must match exactly, spaces included. View the note first.")
