@@ -71,6 +71,7 @@ def read_definitions(
     seen = SeenNames()
     refused: list[str] = []
     names, new = set(taken), dict[str, Mapping[str, Any]]()
+    shelf.look_again()
     if len(listed) > MOST_TOOLS:
         refused.append(f"The server lists {len(listed)} tools; only the first {MOST_TOOLS} are used.")
     for data in listed[:MOST_TOOLS]:
