@@ -41,7 +41,7 @@ async def call_tool(hub: Hub, connection: Connection, seen: Definition, args: di
     errand = Errand()
 
     async def tell(progress: float, total: float | None, message: str | None) -> None:
-        errand.post((progress, total, message))
+        errand.post((progress, total, message), may_be_lost=True)
 
     async def act(client: Client) -> Any:
         # Only now, when the server has been reached: it may list something else than it did in the last session.
@@ -86,7 +86,9 @@ async def ask_server(
             running.remove(errand)
 
     async def handle(item: Any) -> None:
-        if isinstance(item, Asked):
+        if isinstance(item, Asked) and errand.is_over:
+            item.settle(None)  # The call has its result: no person need answer for it any more.
+        elif isinstance(item, Asked):
             await answer(item, ctx)
         else:
             _report(ctx, *item)
