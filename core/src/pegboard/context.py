@@ -65,7 +65,7 @@ class ProcessSpec:
     keep_output: bool = True
     """False when the callbacks are all that is wanted: no file is written."""
     unsandboxed: bool = False
-    """Whether it asks to run outside of any sandbox; the sandbox decides."""
+    """Whether it asks to run outside any sandbox; the sandbox decides."""
     max_memory_bytes: int | None = None
     """What the process and all it starts may use together; whoever asks for more is ended by the kernel."""
     opens: tuple[Path, ...] = ()
@@ -149,7 +149,7 @@ class Context:
     decision: Decision | None = field(default=None, repr=False)
     """Why this call runs: a tool may limit itself to what it was allowed for. None where the call was not judged."""
     call_id: str = ""
-    """The id of the call that this context was made for; empty outside of a call."""
+    """The id of the call that this context was made for; empty outside a call."""
 
     def resolve(self, path: str | os.PathLike[str]) -> Path:
         """The absolute path that is meant: `~` expanded, a relative path taken from the working directory.

@@ -1,4 +1,4 @@
-"""What a program may write on standard input with `--input-format stream-json`: one JSON object a line."""
+"""What a program may write on standard input with `--input-format stream-json`: one JSON object per line."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class AnswerMessage(Message):
     reason: str = ""
     """What the model reads when it is denied."""
     input: dict[str, Any] | None = None
-    """The whole input to run with instead: this is how a tool that asks the person something gets its answers."""
+    """The whole input to run with instead; of a question with a form, its fields."""
     keep_rules: bool = False
     """Whether to save the rules that the question suggests."""
 

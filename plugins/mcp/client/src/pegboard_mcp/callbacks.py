@@ -88,7 +88,7 @@ class Callbacks:
         if not calls:
             return None
         answer: Future[Any] = Future()
-        # An older server asks outside of any call: the last one that began is the likeliest.
+        # An older server asks outside any call: the last one that began is the likeliest.
         errand = current.get() or calls[-1]
         errand.questions += 1
         if errand.questions > MOST_QUESTIONS:
