@@ -39,8 +39,8 @@ ORDER = [
     ("board", "hosting"),
 ]
 EXCEPTIONS = {
-    ("settings/keys.py", "pegboard.plugins.index"),
-    ("settings/keys.py", "pegboard.plugins.declarations"),
+    ("settings.py", "pegboard.plugins.index"),
+    ("settings.py", "pegboard.plugins.declarations"),
 }
 """Which settings there are is in the index of what is installed, and settings are read before any plugin is."""
 
@@ -75,6 +75,13 @@ def test_imports_in_the_core_go_one_way(file):
             assert RANK[theirs] <= RANK[mine], f"{file} imports {module}, which stands above it"
 
 
+def test_settings_know_nothing_of_the_core_and_the_core_needs_no_other_library():
+    library = ROOT / "plugins/support/settings/src"
+    assert not {module for file in library.rglob("*.py") for module in imports(file)}
+    named = {name for file in core_files() for name in re.findall(r"^from (pegboard_\w+)", file.read_text(), re.M)}
+    assert named == {"pegboard_settings"}
+
+
 def plugin_sources():
     return sorted(ROOT.glob("plugins/*/*/src/**/*.py"))
 
@@ -82,7 +89,7 @@ def plugin_sources():
 LIBRARIES = {
     *("pegboard_confine", "pegboard_definitions", "pegboard_files", "pegboard_hosts", "pegboard_http"),
     *("pegboard_ignore", "pegboard_media", "pegboard_processes", "pegboard_rules", "pegboard_session"),
-    *("pegboard_testing", "pegboard_trust", "pegboard_worktrees", "pegboard_cli"),
+    *("pegboard_settings", "pegboard_testing", "pegboard_trust", "pegboard_worktrees", "pegboard_cli"),
 }
 
 

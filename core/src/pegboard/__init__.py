@@ -69,7 +69,7 @@ if TYPE_CHECKING:  # Packed: one name in each line is three pages.
     from pegboard.pool.catalog import ToolCatalog as ToolCatalog
     from pegboard.pool.entries import Entry as Entry, Pool as Pool
     from pegboard.pool.external import ExternalTool as ExternalTool
-    from pegboard.settings.layers import Notice as Notice, Settings as Settings
+    from pegboard.settings import Notice as Notice, Settings as Settings
     # isort: on
     # fmt: on
 
@@ -89,7 +89,7 @@ _NAMES = {
     "pool.catalog": "ToolCatalog",
     "pool.entries": "Entry Pool",
     "pool.external": "ExternalTool",
-    "settings.layers": "Notice Settings",
+    "settings": "Notice Settings",
 }
 _HOME = {name: module for module, names in _NAMES.items() for name in names.split()}
 

@@ -37,8 +37,8 @@ from pegboard.pool.entries import Entry, Pool, edited
 from pegboard.pool.sources import Given, Sources, offered_sources
 from pegboard.settings import Settings
 from pegboard.settings import load as load_settings
-from pegboard.settings.layers import with_filters
 from pegboard.wording import nearest
+from pegboard_settings import with_filters
 
 if TYPE_CHECKING:
     from pegboard.records import PluginRecord

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
 
 from pegboard.calls import JSON, Decision, Result
 from pegboard.errors import ToolError
-from pegboard.settings.layers import Settings
+from pegboard.settings import Settings
 
 if TYPE_CHECKING:
     from pegboard_files import Files

@@ -13,6 +13,9 @@ Every message has up to three sentences: what happened, what was expected, what 
 
 from __future__ import annotations
 
+from pegboard_settings.errors import PegboardError as PegboardError
+from pegboard_settings.errors import SettingsError as SettingsError
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
@@ -33,10 +36,6 @@ CODES = {
     "internal": "This is a bug in the tool, not in your call. Try another way.",
 }
 """Each kind of failure that a model may see, with its one-line remedy."""
-
-
-class PegboardError(Exception):
-    """The root of everything Pegboard raises on purpose."""
 
 
 class ToolError(PegboardError):
@@ -63,15 +62,6 @@ class ToolError(PegboardError):
         self.code = code
         self.remedy = remedy
         self.value, self.change = value, change
-
-
-class SettingsError(PegboardError):
-    """A settings file or variable cannot be used as it stands."""
-
-    def __init__(self, message: str, *, source: str, line: int | None = None, column: int | None = None) -> None:
-        place = source if line is None else f"{source}:{line}:{column}"
-        super().__init__(f"{place}: {message}")
-        self.source, self.line, self.column = source, line, column
 
 
 class PluginError(PegboardError):

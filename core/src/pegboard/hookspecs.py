@@ -22,7 +22,7 @@ from pegboard.context import Context, ProcessSpec
 from pegboard.contract import Facts, Tool
 from pegboard.extensions import After, Answer, Before, Event, Mode, Profile, Question, ToolInfo, ToolSource
 from pegboard.inputs import Input
-from pegboard.settings.layers import Notice, Settings
+from pegboard.settings import Notice, Settings
 
 if TYPE_CHECKING:
     from pegboard.records import HookRecord

@@ -10,7 +10,7 @@ from typing import Any
 from anyio import CancelScope, current_time
 
 from pegboard.contract import Tool
-from pegboard.settings.layers import Settings
+from pegboard.settings import Settings
 
 
 @dataclass(frozen=True, slots=True)

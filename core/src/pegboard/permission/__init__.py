@@ -2,7 +2,7 @@
 
 from pegboard.contract import with_paths
 from pegboard.permission.decide import READS, Modes, WorkingDirectories, both_spellings, decide
-from pegboard.settings.rules import name_matches, rule_text, split_rule
+from pegboard_settings import name_matches, rule_text, split_rule
 
 __all__ = ["READS", "Modes", "WorkingDirectories", "both_spellings", "decide"]
 __all__ += ["name_matches", "rule_text", "split_rule", "with_paths"]
