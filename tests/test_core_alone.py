@@ -81,7 +81,9 @@ class Alone:
 
 @pytest.fixture(scope="module")
 def alone(supplies: Supplies, tmp_path_factory: pytest.TempPathFactory) -> Alone:
-    made = Environment(tmp_path_factory.mktemp("alone") / "core", supplies, usual=("pegboard-core", "pegboard-settings"))
+    made = Environment(
+        tmp_path_factory.mktemp("alone") / "core", supplies, usual=("pegboard-core", "pegboard-settings")
+    )
     made.plugin("acme-notes", NOTES, {"notes.files": "acme_notes"})
     (made.work / "a.txt").write_text("inside")
     (made.folder / "b.txt").write_text("outside")

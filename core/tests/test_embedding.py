@@ -18,7 +18,8 @@ from anyio import from_thread
 import pegboard
 from pegboard import Allow, Ask, Board, Call, Context, Event, ToolError, hookimpl
 from pegboard.execution import nested, threads
-from pegboard.execution.turn import Limits, Turn, run_calls
+from pegboard.execution.limits import Limits
+from pegboard.execution.turn import Turn, run_calls
 from pegboard.settings import Layer, Settings
 
 from .scheduling import acting, blocking, calls

@@ -107,11 +107,11 @@ def test_no_plugin_imports_another_plugin():
 
 PUBLIC = {
     "pegboard": """
-        API After Agent Allow Answer Ask Before Block Board Call Change Context
+        API After Agent Allow Answer Ask Before Block Board BoardOptions Call Change Context
         Decision DefinitionError Deny Document Entry Event ExternalTool Facts Fine Image Input JSON Mode Model Notice
         Output Part PegboardError PluginError PolicyError Pool ProcessSpec Profile Progress
         ProviderError Question ResolvedPath Result Services Settings SettingsError
-        TERMINAL_ESCAPE Text Tool ToolCatalog ToolError ToolInfo ToolSource Turn
+        TERMINAL_ESCAPE Text Tool ToolCatalog ToolError ToolInfo ToolSource Turn TurnOptions
         canonical content_block hookimpl jsonable resolve_path strictest tool tool_result
         """,
     "pegboard.hosting": """
@@ -119,7 +119,7 @@ PUBLIC = {
         Entry Explanation FAMILIES Features GUARDS HOOKS Implementation Limits Loaded OWNERS PluginRecord Pool RESERVED
         ResultsStore STOP ScanRecord ToolRecord assemble discover dispatch_nested edited explain fitting guard_problems
         index_file is_builtin is_own is_here load_index load_plugin maybe_await normalise owner_of
-        plugin_roots run_calls runner text_size turn_options validate
+        plugin_roots refuse_unknown run_calls runner text_size turn_options validate
         """,
     "pegboard.permission": """
         Modes READS WorkingDirectories both_spellings decide name_matches rule_text split_rule with_paths

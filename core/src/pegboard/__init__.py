@@ -37,7 +37,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:  # Packed: one name in each line is three pages.
     # fmt: off
     # isort: off
-    from pegboard.board import Board as Board
+    from pegboard.board import Board as Board, BoardOptions as BoardOptions
     from pegboard.calls import (
         JSON as JSON, Allow as Allow, Ask as Ask, Block as Block, Call as Call, Decision as Decision, Deny as Deny,
         Document as Document, Image as Image, Part as Part, Result as Result, Text as Text, strictest as strictest,
@@ -56,6 +56,7 @@ if TYPE_CHECKING:  # Packed: one name in each line is three pages.
         PolicyError as PolicyError, ProviderError as ProviderError, SettingsError as SettingsError,
         ToolError as ToolError,
     )
+    from pegboard.execution.limits import TurnOptions as TurnOptions
     from pegboard.execution.turn import Turn as Turn
     from pegboard.extensions import (
         After as After, Answer as Answer, Before as Before, Event as Event,
@@ -74,12 +75,13 @@ if TYPE_CHECKING:  # Packed: one name in each line is three pages.
     # fmt: on
 
 _NAMES = {
-    "board": "Board",
+    "board": "Board BoardOptions",
     "calls": "Allow Ask Block Call Decision Deny Document Image JSON Part Result Text strictest",
     "content": "TERMINAL_ESCAPE content_block jsonable tool_result",
     "context": "Agent Change Context Model ProcessSpec Progress Services",
     "contract": "API Facts Output Tool",
     "errors": "DefinitionError PegboardError PluginError PolicyError ProviderError SettingsError ToolError",
+    "execution.limits": "TurnOptions",
     "execution.turn": "Turn",
     "extensions": "After Answer Before Event Fine Mode Profile Question ToolInfo ToolSource",
     "function_tool": "tool",

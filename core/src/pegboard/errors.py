@@ -15,9 +15,11 @@ from __future__ import annotations
 
 from pegboard_settings.errors import PegboardError as PegboardError
 from pegboard_settings.errors import SettingsError as SettingsError
+from pegboard_settings.wording import did_you_mean
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import Any
 
 CODES = {
@@ -94,3 +96,10 @@ class ProviderError(PegboardError):
     ) -> None:
         super().__init__(message)
         self.kind, self.retryable, self.retry_after = kind, retryable, retry_after
+
+
+def refuse_unknown(given: Mapping[str, Any], options: type, what: str) -> None:
+    """Raise `TypeError` for a keyword that `options`, a `TypedDict`, does not list; Python does not check them."""
+    for name in given:
+        if name not in options.__annotations__:
+            raise TypeError(f"{what} has no option {name!r}.{did_you_mean(name, options.__annotations__)}")

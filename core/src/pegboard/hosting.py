@@ -13,7 +13,7 @@ if TYPE_CHECKING:  # Packed: one name in each line is three pages.
     # fmt: off
     # isort: off
     from pegboard.plugins import index as _index
-    from pegboard.errors import CODES as CODES
+    from pegboard.errors import CODES as CODES, refuse_unknown as refuse_unknown
     from pegboard.content import text_size as text_size
     from pegboard.extensions import ResultsStore as ResultsStore
     from pegboard.execution.dispatch import STOP as STOP, BoundTool as BoundTool
@@ -48,7 +48,7 @@ if TYPE_CHECKING:  # Packed: one name in each line is three pages.
     index_file, load_index, plugin_roots = _index.file_for, _index.load, _index.roots
 
 _NAMES = {
-    "errors": "CODES",
+    "errors": "CODES refuse_unknown",
     "content": "text_size",
     "execution.dispatch": "BoundTool STOP",
     "extensions": "ResultsStore",

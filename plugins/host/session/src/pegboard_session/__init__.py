@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from pegboard_session.restored import Restored as Restored
     from pegboard_session.restored import restore as restore
     from pegboard_session.retries import Retries as Retries
+    from pegboard_session.session_options import SessionOptions as SessionOptions
     from pegboard_session.slash_commands import SlashCommand as SlashCommand
     from pegboard_session.slash_commands import SlashExit as SlashExit
     from pegboard_session.slash_commands import SlashPrompt as SlashPrompt
@@ -79,6 +80,7 @@ _HOME = {
     "Restored": "restored",
     "Retries": "retries",
     "Session": "loop",
+    "SessionOptions": "session_options",
     "SessionUsage": "usage",
     "SlashCommand": "slash_commands",
     "SlashExit": "slash_commands",

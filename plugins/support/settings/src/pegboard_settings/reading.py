@@ -39,8 +39,10 @@ def load(
 ) -> Settings:
     """Read every layer. Broken files become `problems` and unknown keys `notices`; nothing is skipped silently.
 
-    The options, each described in `LoadOptions`: `trusted`, `vouches`, `application`, `settings_file`, `managed` and
-    `keys`.
+    Whether the project is `trusted` is decided before this is called: nothing that loosens or runs is taken from an
+    untrusted one. `vouches(path, content)` says of a local file that the person at this machine made exactly that.
+    What an `application` says, and what is in a `settings_file`, is as strong as the command line. `managed` is where
+    the files of the machine's owner are; `keys` are the settings that exist, by default all that are installed.
     """
     env = os.environ if env is None else env
     cwd = os.path.abspath(cwd or working_directory())
@@ -72,7 +74,7 @@ def load(
 
 
 class _Options:
-    """The options of `load`, with their defaults; `LoadOptions` says what each means."""
+    """The options of `load` with their defaults."""
 
     def __init__(
         self,

@@ -47,17 +47,11 @@ class DeclaredSettings(TypedDict):
 
 
 class LoadOptions(TypedDict, total=False):
-    """What `load` may be told besides folder, environment and command line."""
+    """What `load` may be told besides folder, environment and command line; its docstring says what each means."""
 
     trusted: bool
-    """Whether the project is trusted, which is decided before: nothing that loosens or runs is taken from others."""
     vouches: Vouches | None
-    """Says of a local file, from its path and content, that the person at this machine made exactly that."""
     application: Mapping[str, Any] | None
-    """What a program says; it is as strong as the command line."""
     settings_file: str | None
-    """One more file, as strong as the command line; it must exist."""
     managed: str | tuple[str, str]
-    """Where the files of the machine's owner are: our folder, and the one of compatible hosts."""
     keys: Keys | None
-    """The settings that exist; by default all that installed distributions declare."""
