@@ -11,20 +11,32 @@ import pytest
 from .venvs import Environment, Supplies
 
 MakeEnvironment = Callable[..., Environment]
+Share = Callable[[str, Callable[[Path], object]], Path]
 
 
 @pytest.fixture(scope="session")
-def supplies(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Supplies:
-    """Our wheels and the libraries they need; several test workers share them."""
+def share(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Share:
+    """Call `share(name, make)` for a folder of this name that `make(folder)` has filled once for all workers."""
     base = tmp_path_factory.getbasetemp()
-    folder = (base if worker_id == "master" else base.parent) / "supplies"
-    made = Supplies(folder)
-    with folder.with_suffix(".lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not (folder / "done").exists():
-            made.make()
-            (folder / "done").touch()
-    return made
+    root = base if worker_id == "master" else base.parent
+
+    def shared(name: str, make: Callable[[Path], object]) -> Path:
+        folder = root / name
+        with (root / f"{name}.lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not (root / f"{name}.made").exists():
+                folder.mkdir(parents=True, exist_ok=True)
+                make(folder)
+                (root / f"{name}.made").touch()
+        return folder
+
+    return shared
+
+
+@pytest.fixture(scope="session")
+def supplies(share: Share) -> Supplies:
+    """Our wheels and the libraries they need; several test workers share them."""
+    return Supplies(share("supplies", lambda folder: Supplies(folder).make()))
 
 
 @pytest.fixture

@@ -8,7 +8,6 @@ import os
 import subprocess
 import sys
 import zipfile
-from concurrent.futures import ThreadPoolExecutor
 from importlib.metadata import Distribution, distribution
 from pathlib import Path
 from typing import Any
@@ -20,6 +19,7 @@ from pegboard_authors.bundle_contents import choose
 from pegboard_authors.exit_codes import UsageError
 from pegboard_authors.wheels import wheel_of
 
+from .conftest import Share
 from .sse import SseServer, message, text
 from .venvs import tool_source, uv, write_wheel
 
@@ -34,20 +34,27 @@ def build(output: Path, *words: str, home: Path | None = None, **more: str) -> s
 
 
 def built(output: Path, *words: str, **more: str) -> Path:
+    """Build, and keep what the command said in a file beside it."""
     done = build(output, *words, **more)
     assert done.returncode == 0, done.stderr
+    said_of(output).write_text(done.stdout)
     return output
 
 
-@pytest.fixture(scope="module")
-def bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return built(tmp_path_factory.mktemp("bundle") / "pegboard.pyz", "--families", "files,search")
+def said_of(output: Path) -> Path:
+    return output.with_name(f"{output.name}.txt")
 
 
-@pytest.fixture(scope="module")
-def wheelhouse(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("house") / "wheels"
-    return built(folder, "--families", "files,search", "--format", "wheelhouse")
+@pytest.fixture(scope="session")
+def bundle(share: Share) -> Path:
+    folder = share("bundle", lambda folder: built(folder / "pegboard.pyz", "--families", "files,search"))
+    return folder / "pegboard.pyz"
+
+
+@pytest.fixture(scope="session")
+def wheelhouse(share: Share) -> Path:
+    words = ("--families", "files,search", "--format", "wheelhouse")
+    return share("wheelhouse", lambda folder: built(folder / "wheels", *words)) / "wheels"
 
 
 class Bundle:
@@ -192,21 +199,10 @@ def contents(bundle: Path) -> list[tuple[str, int]]:
     return [(entry.filename, entry.CRC) for entry in zipfile.ZipFile(bundle).infolist()]
 
 
-def built_twice(folder: Path, kind: str) -> list[Path]:
-    """Two builds at the same time, so that nobody edits the sources between them."""
-    with ThreadPoolExecutor(2) as pool:
-        orders = {"one": "files,search", "two": "search, files"}
-        making = [
-            pool.submit(built, folder / name, "--families", families, "--format", kind)
-            for name, families in orders.items()
-        ]
-    return [made.result() for made in making]
-
-
-def test_two_builds_are_the_same_bytes(tmp_path: Path) -> None:
-    one, two = built_twice(tmp_path, "shiv")
-    assert contents(one) == contents(two)
-    assert sha256(one) == sha256(two)
+def test_two_builds_are_the_same_bytes(bundle: Path, tmp_path: Path) -> None:
+    again = built(tmp_path / "again.pyz", "--families", "search, files")
+    assert contents(bundle) == contents(again)
+    assert sha256(bundle) == sha256(again)
 
 
 def hashes(folder: Path) -> list[tuple[str, str]]:
@@ -214,9 +210,9 @@ def hashes(folder: Path) -> list[tuple[str, str]]:
 
 
 @pytest.mark.skipif(os.environ.get("PEGBOARD_TEST_SLOW") != "1", reason="the long form of the test of one file")
-def test_two_wheelhouses_are_the_same_bytes(tmp_path: Path) -> None:
-    one, two = built_twice(tmp_path, "wheelhouse")
-    assert hashes(one) == hashes(two)
+def test_two_wheelhouses_are_the_same_bytes(wheelhouse: Path, tmp_path: Path) -> None:
+    again = built(tmp_path / "again", "--families", "search, files", "--format", "wheelhouse")
+    assert hashes(wheelhouse) == hashes(again)
 
 
 def test_a_wheelhouse_installs_offline_by_its_hashes_and_stays_closed(wheelhouse: Path, tmp_path: Path) -> None:
@@ -241,12 +237,18 @@ def test_the_wheel_of_the_choice_requires_the_whole_bundle(wheelhouse: Path) -> 
 
 
 def test_a_bundle_can_leave_out_single_plugins(tmp_path: Path) -> None:
-    readers = built(
-        tmp_path / "readers", "--families", "files", "--without", "Write,files.edit", "--format", "wheelhouse"
-    )
+    without = "Write,files.edit,policy.hooks"
+    readers = built(tmp_path / "readers", "--families", "files", "--without", without, "--format", "wheelhouse")
     names = {wheel.name.split("-")[0] for wheel in readers.glob("*.whl")}
     assert "pegboard_read" in names
-    assert names.isdisjoint({"pegboard_write", "pegboard_edit"})
+    assert names.isdisjoint({"pegboard_write", "pegboard_edit", "pegboard_hooks"})
+    assert "Installed but left out: policy.hooks." in said_of(readers).read_text()
+
+
+def test_guards_come_along(bundle: Path) -> None:
+    said = said_of(bundle).read_text()
+    assert "policy.hooks" in said
+    assert "left out" not in said
 
 
 def test_a_third_party_comes_in_by_name_and_with_what_it_requires(tmp_path: Path) -> None:

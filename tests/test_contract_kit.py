@@ -9,15 +9,15 @@ import sys
 import textwrap
 import zipfile
 from collections.abc import Callable, Iterator
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from pegboard import Board, Context, Tool
-from pegboard_testing import Broken, assert_contract, broken_promises
-from pegboard_testing.contract import PROMISES, promise_in_words
+from pegboard_testing import assert_contract, broken_promises
+from pegboard_testing.case import ToolUnderTest
+from pegboard_testing.contract import PROMISES, check, promise_in_words
 from pegboard_testing.strategies import invented
 
 from . import wrong_tools
@@ -47,11 +47,6 @@ WRONG = {
 }
 
 
-@cache
-def found_in(promise: str) -> list[Broken]:
-    return broken_promises(WRONG[promise][0])
-
-
 def test_there_is_a_wrong_tool_for_every_promise() -> None:
     assert list(WRONG) == list(PROMISES)
 
@@ -59,9 +54,9 @@ def test_there_is_a_wrong_tool_for_every_promise() -> None:
 @pytest.mark.parametrize("promise", WRONG)
 def test_a_broken_promise_is_named_with_what_was_seen(promise: str) -> None:
     tool, words = WRONG[promise]
-    found = {broken.promise: str(broken) for broken in found_in(promise)}
-    assert words in found[promise]
-    assert f"{tool.name} breaks the promise {promise!r}" in found[promise]
+    found = str(check(ToolUnderTest(tool), promise))
+    assert words in found
+    assert f"{tool.name} breaks the promise {promise!r}" in found
 
 
 ALONE = {"prompt", "unknown-key", "null", "secrets", "size", "read-only", "declared-writes"}
@@ -69,7 +64,7 @@ ALONE = {"prompt", "unknown-key", "null", "secrets", "size", "read-only", "decla
 
 @pytest.mark.parametrize("promise", sorted(ALONE))
 def test_one_fault_is_reported_as_one_broken_promise(promise: str) -> None:
-    assert [broken.promise for broken in found_in(promise)] == [promise]
+    assert [broken.promise for broken in broken_promises(WRONG[promise][0])] == [promise]
 
 
 VARIANTS = {
@@ -87,7 +82,7 @@ VARIANTS = {
 @pytest.mark.parametrize("case", VARIANTS)
 def test_another_way_to_break_a_promise_is_named_too(case: str) -> None:
     tool, promise, words = VARIANTS[case]
-    assert words in {broken.promise: broken.reason for broken in broken_promises(tool)}[promise]
+    assert words in str(check(ToolUnderTest(tool), promise))
 
 
 def test_a_tool_that_keeps_its_promises_passes() -> None:

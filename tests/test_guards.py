@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from .conftest import Share
 from .test_build import Bundle, build, built
 from .test_declared_settings import install
 from .venvs import Environment
@@ -213,18 +214,21 @@ def test_a_strangers_guard_that_is_off_or_broken_stops_everything(environment: E
     assert environment.pegboard(*read).returncode == 2
 
 
-@pytest.fixture(scope="module")
-def unguarded(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("bundle")
-    return built(folder / "pegboard.pyz", "--families", "files", "--without", "policy")
+@pytest.fixture(scope="session")
+def unguarded(share: Share) -> Path:
+    words = ("--families", "files", "--without", "policy")
+    return share("unguarded", lambda folder: built(folder / "pegboard.pyz", *words)) / "pegboard.pyz"
 
 
-@pytest.fixture(scope="module")
-def guarded(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("bundle")
+@pytest.fixture(scope="session")
+def guarded(share: Share) -> Path:
     hooks = {"PreToolUse": [{"matcher": "Read", "hooks": [{"type": "command", "command": "exit 2"}]}]}
-    (folder / "baked.json").write_text(json.dumps({"hooks": hooks}))
-    return built(folder / "pegboard.pyz", "--families", "files", "--settings", str(folder / "baked.json"))
+
+    def make(folder: Path) -> None:
+        (folder / "baked.json").write_text(json.dumps({"hooks": hooks}))
+        built(folder / "pegboard.pyz", "--families", "files", "--settings", str(folder / "baked.json"))
+
+    return share("guarded", make) / "pegboard.pyz"
 
 
 @pytest.mark.parametrize("case", ["sandbox", "hooks", *RULES])
@@ -276,12 +280,3 @@ def test_a_bundle_that_could_not_keep_its_settings_is_not_built(
     done = build(tmp_path / "out.pyz", *words)
     assert (done.returncode, reason in done.stderr) == (2, True), done.stderr
     assert not (tmp_path / "out.pyz").exists()
-
-
-def test_guards_come_along_and_the_build_says_what_it_left_out(tmp_path: Path) -> None:
-    words = ["--families", "files", "--format", "wheelhouse"]
-    done = build(tmp_path / "all", *words)
-    assert "policy.hooks" in done.stdout
-    assert "Left out" not in done.stdout
-    done = build(tmp_path / "some", *words, "--without", "policy.hooks")
-    assert "Installed but left out: policy.hooks." in done.stdout

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -13,6 +13,7 @@ import pytest
 from pegboard_authors.bundle_contents import closure
 from pegboard_authors.wheels import wheel_of
 
+from .conftest import Share
 from .venvs import run, uv
 
 NEEDED = ("pegboard-cli", "pegboard-read", "pegboard-write", "pegboard-authors", "hatchling", "editables")
@@ -28,7 +29,7 @@ class Workshop:
         """Put together every wheel."""
         self.wheels.mkdir(parents=True)
         for dist in closure(NEEDED):
-            wheel_of(dist, self.wheels)
+            wheel_of(dist, self.wheels, zipfile.ZIP_STORED)
 
     def venv(self, folder: Path, *what: object) -> Path:
         """A fresh virtual environment with some of it; returns its folder of programs."""
@@ -69,14 +70,6 @@ def started(
 
 
 @pytest.fixture(scope="session")
-def workshop(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Workshop:
+def workshop(share: Share) -> Workshop:
     """The wheelhouse; several test workers share it."""
-    base = tmp_path_factory.getbasetemp()
-    folder = (base if worker_id == "master" else base.parent) / "workshop"
-    made = Workshop(folder)
-    with folder.with_suffix(".lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not (folder / "done").exists():
-            made.fill()
-            (folder / "done").touch()
-    return made
+    return Workshop(share("workshop", lambda folder: Workshop(folder).fill()))

@@ -27,11 +27,13 @@ def epoch() -> int:
     return max(EARLIEST, int(given))
 
 
-def write_wheel(path: Path, info: str, files: Mapping[str, tuple[bytes, bool]]) -> Path:
+def write_wheel(
+    path: Path, info: str, files: Mapping[str, tuple[bytes, bool]], compression: int = zipfile.ZIP_DEFLATED
+) -> Path:
     """Write a wheel from its files (content, executable?), without the RECORD, which is made here."""
     rows = [f"{name},{digest(data)},{len(data)}" for name, (data, _) in sorted(files.items())]
     record = "\n".join([*rows, f"{info}/RECORD,,", ""]).encode()
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+    with zipfile.ZipFile(path, "w", compression) as archive:
         for name, (data, executable) in sorted(files.items()):
             _add(archive, name, data, executable)
         _add(archive, f"{info}/RECORD", record, False)
@@ -45,7 +47,7 @@ def digest(data: bytes) -> str:
 
 def _add(archive: zipfile.ZipFile, name: str, data: bytes, executable: bool) -> None:
     entry = zipfile.ZipInfo(name, time.gmtime(epoch())[:6])
-    entry.compress_type = zipfile.ZIP_DEFLATED
+    entry.compress_type = archive.compression
     entry.create_system = 3
     entry.external_attr = (0o100755 if executable else 0o100644) << 16
     archive.writestr(entry, data)

@@ -7,6 +7,7 @@ import os
 import shutil
 import sys
 import tempfile
+import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -114,18 +115,34 @@ def _refuse_to_overwrite(output: Path, kind: str) -> None:
         raise UsageError(f"{output} is neither a file nor a folder.")
     if not output.absolute().parent.is_dir():
         raise UsageError(f"There is no folder {output.absolute().parent}.")
+    _try_to_write(output)
+
+
+def _try_to_write(output: Path) -> None:
+    """Refuse now what could not be written after a long build."""
+    beside = _beside(output)
+    try:
+        beside.touch()
+    except OSError as error:
+        raise UsageError(f"{output} cannot be written: {error.strerror or error}.") from None
+    beside.unlink()
 
 
 def make(choice: Choice, output: Path, kind: str) -> None:
     """Write the bundle; a failure leaves nothing behind."""
     from pegboard_authors.baked import features_wheel
-    from pegboard_authors.bundles import unpack, write_requirements, write_shiv
+    from pegboard_authors.bundles import require_shiv, unpack, write_requirements, write_shiv
     from pegboard_authors.wheels import wheel_of
 
+    if kind == "shiv":
+        require_shiv()
     with tempfile.TemporaryDirectory(prefix="pegboard-build-") as folder:
         house, site = Path(folder, "wheels"), Path(folder, "site")
         house.mkdir()
-        wheels = [wheel_of(dist, house) for dist in choice.distributions] + [features_wheel(choice, house)]
+        # Wheels that are only unpacked again need not be small.
+        compression = zipfile.ZIP_DEFLATED if kind == "wheelhouse" else zipfile.ZIP_STORED
+        wheels = [wheel_of(dist, house, compression) for dist in choice.distributions]
+        wheels.append(features_wheel(choice, house))
         if kind == "wheelhouse":
             write_requirements(wheels, house)
             _put(house, output)
@@ -138,7 +155,7 @@ def make(choice: Choice, output: Path, kind: str) -> None:
 
 def _put(made: Path, output: Path) -> None:
     """Copy it next to its target and rename it, so that a reader sees all of it or nothing."""
-    beside = output.with_name(f".{output.name}.{os.getpid()}")
+    beside = _beside(output)
     try:
         shutil.copytree(made, beside) if made.is_dir() else shutil.copy2(made, beside)
         beside.replace(output)
@@ -146,6 +163,10 @@ def _put(made: Path, output: Path) -> None:
         raise UsageError(f"{output} cannot be written: {error.strerror or error}.") from None
     finally:
         shutil.rmtree(beside, ignore_errors=True) if beside.is_dir() else beside.unlink(missing_ok=True)
+
+
+def _beside(output: Path) -> Path:
+    return output.with_name(f".{output.name}.{os.getpid()}")
 
 
 def _say(choice: Choice, output: Path, kind: str) -> None:

@@ -64,10 +64,14 @@ def _write(path: Path, data: bytes, executable: bool) -> None:
     path.chmod(0o755 if executable or path.parent.name == "bin" else 0o644)
 
 
-def write_shiv(site: Path, output: Path) -> None:
-    """One file that unpacks itself on first use. It runs isolated: PYTHONPATH and the user's site do not reach it."""
+def require_shiv() -> None:
+    """Refuse to go on without the program that writes one file."""
     if find_spec("shiv") is None:
         raise UsageError("shiv, which writes the file, is not installed. Install it with pip install shiv.")
+
+
+def write_shiv(site: Path, output: Path) -> None:
+    """One file that unpacks itself on first use. It runs isolated: PYTHONPATH and the user's site do not reach it."""
     version = f"{sys.version_info.major}.{sys.version_info.minor}"
     command = [sys.executable, "-W", "ignore", "-m", "shiv", "--site-packages", str(site), "--entry-point", ENTRY]
     command += ["--reproducible", "--python", f"/usr/bin/env -S python{version} -I", "--output-file", str(output)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import zipfile
 from importlib.metadata import Distribution, PackagePath
 from pathlib import Path, PurePosixPath
 from urllib.parse import unquote, urlsplit
@@ -16,10 +17,10 @@ MADE_BY_INSTALLERS = {"RECORD", "INSTALLER", "REQUESTED", "direct_url.json", "RE
 Files = dict[str, tuple[bytes, bool]]
 
 
-def wheel_of(dist: Distribution, folder: Path) -> Path:
+def wheel_of(dist: Distribution, folder: Path, compression: int = zipfile.ZIP_DEFLATED) -> Path:
     """The wheel of an installed distribution: put together again from its files, or built if it is editable."""
     project = editable_root(dist)
-    return _build(project, folder) if project else _repack(dist, folder)
+    return _build(project, folder) if project else _repack(dist, folder, compression)
 
 
 def editable_root(dist: Distribution) -> Path | None:
@@ -44,7 +45,7 @@ def _build(project: Path, folder: Path) -> Path:
         raise UsageError(f"{project} cannot be built: {reason}. Install its build requirements.") from None
 
 
-def _repack(dist: Distribution, folder: Path) -> Path:
+def _repack(dist: Distribution, folder: Path, compression: int) -> Path:
     name, version = dist.metadata["Name"], dist.version
     files: Files = {}
     if not dist.files:
@@ -57,7 +58,7 @@ def _repack(dist: Distribution, folder: Path) -> Path:
         if inner:
             files[inner] = _content(file, name)
     stem = f"{re.sub(r'[-_.]+', '_', name).lower()}-{version}-{_tags(dist.read_text('WHEEL') or '')}"
-    return write_wheel(folder / f"{stem}.whl", info, files)
+    return write_wheel(folder / f"{stem}.whl", info, files, compression)
 
 
 def _place(file: PackagePath, info: str, data_folder: str, scripts: set[str]) -> str | None:
