@@ -115,14 +115,16 @@ PUBLIC = {
         canonical content_block hookimpl jsonable resolve_path strictest tool tool_result
         """,
     "pegboard.hosting": """
-        ALIASES AbandonedThreads Absent BY_FULL_NAME BoundHooks BoundTool CODES CommandRecord Discovery
-        Entry Explanation FAMILIES Features GUARDS HOOKS Implementation Limits Loaded OWNERS PluginRecord Pool RESERVED
-        ResultsStore STOP ScanRecord ToolRecord assemble discover dispatch_nested edited explain fitting guard_problems
-        index_file is_builtin is_own is_here load_index load_plugin maybe_await normalise owner_of
+        ALIASES AbandonedThreads Absent BY_FULL_NAME BoundHooks BoundTool CODES CallRun CommandRecord Discovery
+        Entry FAMILIES Features GUARDS HOOKS Implementation Limits Loaded OWNERS PluginRecord Pool RESERVED
+        ResultsStore STOP ScanRecord ToolHost ToolRecord assemble consider discover dispatch_nested edited
+        fingerprint fitting guard_problems index_file is_builtin is_own is_here load_index load_plugin
+        maybe_await normalise owner_of
         plugin_roots refuse_unknown run_calls runner text_size turn_options validate
         """,
     "pegboard.permission": """
-        Modes READS WorkingDirectories both_spellings decide name_matches rule_text split_rule with_paths
+        Modes READS SAFETY WorkingDirectories both_spellings by_facts by_paths decide may_classify
+        name_matches rule_text split_rule with_paths
         """,
     "pegboard.settings": """
         BAKED FOLDER FOLDERS FROM_REPOSITORY Key Keys Layer MANAGED Notice Settings baked_file cache_dir home
