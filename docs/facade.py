@@ -22,7 +22,6 @@ ABOUT = {
     "ProviderEvent": "Any event that a provider may yield.",
     "Block": "Any kind of content: Text, Image, Document.",
     "JSON": "A JSON object: a mapping from names to values.",
-    "TERMINAL_ESCAPE": "A regular expression for the escape sequences of terminals.",
 }
 
 MODULES = ("pegboard.hosting", "pegboard.permission", "pegboard.settings", "pegboard.wording")

@@ -111,7 +111,7 @@ PUBLIC = {
         Decision DefinitionError Deny Document Entry Event ExternalTool Facts Fine Image Input JSON Mode Model Notice
         Output Part PegboardError PluginError PolicyError Pool ProcessSpec Profile Progress
         ProviderError Question ResolvedPath Result Services Settings SettingsError
-        TERMINAL_ESCAPE Text Tool ToolCatalog ToolError ToolInfo ToolSource Turn TurnOptions
+        Text Tool ToolCatalog ToolError ToolInfo ToolSource Turn TurnOptions
         canonical content_block hookimpl jsonable resolve_path strictest tool tool_result
         """,
     "pegboard.hosting": """

@@ -43,8 +43,7 @@ if TYPE_CHECKING:  # Packed: one name in each line is three pages.
         Document as Document, Image as Image, Part as Part, Result as Result, Text as Text, strictest as strictest,
     )
     from pegboard.content import (
-        TERMINAL_ESCAPE as TERMINAL_ESCAPE, content_block as content_block, jsonable as jsonable,
-        tool_result as tool_result,
+        content_block as content_block, jsonable as jsonable, tool_result as tool_result,
     )
     from pegboard.context import (
         Agent as Agent, Change as Change, Context as Context, Model as Model, ProcessSpec as ProcessSpec,
@@ -77,7 +76,7 @@ if TYPE_CHECKING:  # Packed: one name in each line is three pages.
 _NAMES = {
     "board": "Board BoardOptions",
     "calls": "Allow Ask Block Call Decision Deny Document Image JSON Part Result Text strictest",
-    "content": "TERMINAL_ESCAPE content_block jsonable tool_result",
+    "content": "content_block jsonable tool_result",
     "context": "Agent Change Context Model ProcessSpec Progress Services",
     "contract": "API Facts Output Tool",
     "errors": "DefinitionError PegboardError PluginError PolicyError ProviderError SettingsError ToolError",

@@ -17,14 +17,13 @@ if TYPE_CHECKING:  # Packed: one name in each line is three pages.
     from pegboard.content import text_size as text_size
     from pegboard.extensions import ResultsStore as ResultsStore
     from pegboard.execution.dispatch import (
-        STOP as STOP, BoundTool as BoundTool, CallRun as CallRun, ToolHost as ToolHost,
+        STOP as STOP, BoundTool as BoundTool, CallRun as CallRun, ToolHost as ToolHost, consider as consider,
     )
     from pegboard.execution.hooks import (
         BoundHooks as BoundHooks, Implementation as Implementation, fitting as fitting, maybe_await as maybe_await,
     )
     from pegboard.execution.limits import Limits as Limits, turn_options as turn_options
     from pegboard.execution.nested import dispatch_nested as dispatch_nested
-    from pegboard.execution.permission import consider as consider
     from pegboard.execution.threads import AbandonedThreads as AbandonedThreads, runner as runner
     from pegboard.execution.turn import run_calls as run_calls
     from pegboard.inputs import fingerprint as fingerprint, validate as validate
@@ -52,12 +51,11 @@ if TYPE_CHECKING:  # Packed: one name in each line is three pages.
 _NAMES = {
     "errors": "CODES refuse_unknown",
     "content": "text_size",
-    "execution.dispatch": "BoundTool CallRun STOP ToolHost",
+    "execution.dispatch": "BoundTool CallRun STOP ToolHost consider",
     "extensions": "ResultsStore",
     "execution.hooks": "BoundHooks Implementation fitting maybe_await",
     "execution.limits": "Limits turn_options",
     "execution.nested": "dispatch_nested",
-    "execution.permission": "consider",
     "execution.threads": "AbandonedThreads runner",
     "execution.turn": "run_calls",
     "inputs": "fingerprint validate",

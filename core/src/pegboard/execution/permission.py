@@ -10,16 +10,7 @@ from typing import TYPE_CHECKING, Any
 from pegboard.calls import Allow, Ask, Decision, Deny, strictest
 from pegboard.contract import resolve_paths
 from pegboard.errors import SettingsError, ToolError
-from pegboard.execution.hooks import (
-    TOOL,
-    BoundHooks,
-    failed_guard,
-    look_before,
-    maybe_await,
-    named,
-    refuse_invalid,
-    said_by,
-)
+from pegboard.execution.hooks import TOOL, BoundHooks, failed_guard, maybe_await, named, refuse_invalid, said_by
 from pegboard.extensions import Answer, Question
 from pegboard.inputs import Input, fingerprint, validate
 from pegboard.permission.decide import decide, may_classify
@@ -60,23 +51,6 @@ def hold_to_approval(run: CallRun) -> None:
     if run.approved and run.approved != fingerprint(run.tool.observable_input(run.args, run.ctx)):
         reason = f"The input of {run.tool.name} changed after it was approved, so it did not run."
         raise ToolError(reason, code="permission_denied")
-
-
-async def consider(run: CallRun, hooks: BoundHooks) -> tuple[Facts, list[Decision]]:
-    """What dispatch finds out about a call before it decides: its facts as the tool tells them, and all opinions.
-
-    For whoever explains a decision. The call is neither decided nor run; `run.facts` has the paths resolved.
-    """
-    if run.bound is None:
-        raise ValueError("The call has no tool yet.")
-    run.restart()
-    run.tool = tool = run.bound.tool
-    run.args, _ = validate(tool.name, tool.input, run.call.input)
-    refuse_invalid(run, run.args, hooks)
-    await look_before(run, hooks)
-    facts = await maybe_await(tool.facts(run.args, run.ctx))
-    run.facts, _ = resolve_paths(facts, run.ctx)
-    return facts, [*run.opinions, *await opinions_of(run, hooks)]
 
 
 async def opinions_of(run: CallRun, hooks: BoundHooks) -> list[Decision]:

@@ -145,17 +145,6 @@ class Pool:
 
         return sha256(self.request_bytes()).hexdigest()
 
-    def cache_breakpoints(self) -> list[int]:
-        """The positions after which a provider may cache: end of the built-ins, end of the last partition.
-
-        What was fetched comes after both and is not part of either.
-        """
-        partitions = [entry.partition for entry in self.entries if not entry.deferred]
-        ends = {len(partitions) - 1} if partitions else set()
-        if "built-in" in partitions:
-            ends.add(partitions.count("built-in") - 1)
-        return sorted(ends)
-
     def why_absent(self, name: str) -> str:
         """Why this tool is not here."""
         reasons = [gone.reason for gone in self.absent if gone.name == name]
