@@ -22,7 +22,7 @@ ROOT = CORE.parent.parent.parent
 
 ORDER = [
     ("errors", "wording", "paths", "records", "reserved"),
-    ("calls",),
+    ("calls", "forms"),
     ("content",),
     ("settings",),
     ("context",),
@@ -107,12 +107,12 @@ def test_no_plugin_imports_another_plugin():
 
 PUBLIC = {
     "pegboard": """
-        API After Agent Allow Answer Ask Before Block Board BoardOptions Call Change Context
-        Decision DefinitionError Deny Document Entry Event ExternalTool Facts Fine Image Input JSON Mode Model Notice
-        Output Part PegboardError PluginError PolicyError Pool ProcessSpec Profile Progress
+        API After Agent Allow Answer Ask Before Block Board BoardOptions Call Change Choice Context
+        Decision DefinitionError Deny Document Entry Event ExternalTool Facts Fine FormField Image Input JSON Mode Model
+        Notice Output Part PegboardError PluginError PolicyError Pool ProcessSpec Profile Progress
         ProviderError Question ResolvedPath Result Services Settings SettingsError
         Text Tool ToolCatalog ToolError ToolInfo ToolSource Turn TurnOptions
-        canonical content_block hookimpl jsonable resolve_path strictest tool tool_result
+        canonical content_block hookimpl jsonable put_question resolve_path strictest tool tool_result
         """,
     "pegboard.hosting": """
         ALIASES AbandonedThreads Absent BY_FULL_NAME BoundHooks BoundTool CODES CallRun CommandRecord Discovery

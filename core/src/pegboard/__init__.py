@@ -55,6 +55,7 @@ if TYPE_CHECKING:  # Packed: one name in each line is three pages.
         PolicyError as PolicyError, ProviderError as ProviderError, SettingsError as SettingsError,
         ToolError as ToolError,
     )
+    from pegboard.execution.ask import put_question as put_question
     from pegboard.execution.limits import TurnOptions as TurnOptions
     from pegboard.execution.turn import Turn as Turn
     from pegboard.extensions import (
@@ -62,6 +63,7 @@ if TYPE_CHECKING:  # Packed: one name in each line is three pages.
         Fine as Fine, Mode as Mode, Profile as Profile, Question as Question,
         ToolInfo as ToolInfo, ToolSource as ToolSource,
     )
+    from pegboard.forms import Choice as Choice, FormField as FormField
     from pegboard.function_tool import tool as tool
     from pegboard.hookspecs import hookimpl as hookimpl
     from pegboard.inputs import Input as Input, canonical as canonical
@@ -80,9 +82,11 @@ _NAMES = {
     "context": "Agent Change Context Model ProcessSpec Progress Services",
     "contract": "API Facts Output Tool",
     "errors": "DefinitionError PegboardError PluginError PolicyError ProviderError SettingsError ToolError",
+    "execution.ask": "put_question",
     "execution.limits": "TurnOptions",
     "execution.turn": "Turn",
     "extensions": "After Answer Before Event Fine Mode Profile Question ToolInfo ToolSource",
+    "forms": "Choice FormField",
     "function_tool": "tool",
     "hookspecs": "hookimpl",
     "inputs": "Input canonical",

@@ -11,6 +11,7 @@ from pegboard.calls import JSON, Block, Call, Decision, Result
 from pegboard.context import Context
 from pegboard.contract import Facts, Tool
 from pegboard.errors import SettingsError
+from pegboard.forms import FormField, fill
 from pegboard.inputs import Input
 
 
@@ -122,13 +123,15 @@ class Answer:
 
     decision: Decision
     input: JSON | None = None
-    """The whole input to use instead. It is validated and judged again: an answer never lifts a rule."""
+    """The whole input to use instead. It is validated and judged again: an answer never lifts a rule.
+
+    Of a question with a form: the form, filled in."""
     stop: str = ""
 
 
 @dataclass(frozen=True)
 class Question:
-    """A call that needs approval, as it will run."""
+    """A call that needs approval, as it will run; or what a tool asks in the middle of its call with `put_question`."""
 
     call: Call
     decision: Decision
@@ -141,6 +144,12 @@ class Question:
     """The hash of `input`. An approval holds for this input only: the call does not run with another."""
     agent: str = ""
     """The sub-agent that wants it, in words; empty for the main agent."""
+    form: tuple[FormField, ...] = ()
+    """What the person is to fill in. The answer is an `Answer` whose `input` has the fields by name."""
+    read: Callable[[JSON], JSON] = field(default=lambda given: given, repr=False, compare=False)
+    """Turns the `input` of an answer into the fields of the form, where programs may write it in another shape.
+
+    A `ValueError` says what does not fit."""
     make_preview: Callable[[], str | None] = field(default=lambda: None, repr=False, compare=False)
     make_rules: Callable[[], tuple[str, ...]] = field(default=tuple, repr=False, compare=False)
     keeper: Callable[[tuple[str, ...]], str] | None = field(default=None, repr=False, compare=False)
@@ -154,6 +163,10 @@ class Question:
     def rules(self) -> tuple[str, ...]:
         """Rules that would allow this very call and nothing more; empty where none would help."""
         return self.make_rules()
+
+    def fill(self, given: JSON) -> JSON:
+        """The form filled in with what was given, and defaults for the rest. A `ValueError` says what does not fit."""
+        return fill(self.form, self.read(given))
 
     def keep_rules(self) -> str:
         """Keep `rules` for the future, and say where. Raises `SettingsError` where they cannot be kept."""

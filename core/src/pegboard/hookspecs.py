@@ -188,7 +188,8 @@ class Hooks:
 
         Called when the decision is ask. The first answer counts; None passes the question on; if there is no answer,
         the call is denied. An `Answer` with another input is validated and judged again; if that asks, the hooks after
-        this one are asked. May await.
+        this one are asked. Called too when a tool asks something by itself, with `put_question`: `question.form` says
+        what to fill in, and the answer is an `Answer` whose `input` has the fields by name. May await.
 
         :param question: the call as it will run, and why it asks.
         :param call: what the model sent.

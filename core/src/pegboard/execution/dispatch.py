@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import BrokenExecutor
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from anyio import BrokenWorkerProcess
 
@@ -40,6 +40,7 @@ TRY_LESS = "Try something smaller."
 SAID = 500
 """How many characters of a result observers get."""
 
+T = TypeVar("T")
 log = logging.getLogger("pegboard")
 within: ContextVar[CallRun | None] = ContextVar("within", default=None)
 """The call that is being executed, for those that its tool makes."""
@@ -96,6 +97,8 @@ class CallRun:
     """The real paths that the decision is about, and whether each may be changed."""
     nested_files: Files | None
     """What the calls that the tool makes know of files: a copy of what the tool knew, gone with this call."""
+    hooks: BoundHooks
+    """Those of who makes the call: the hooks of a sub-agent are not those of its board."""
     began: float = 0.0
     asked_seconds: float = 0.0
     """How long people thought about questions of this call: that is not the time of the call."""
@@ -130,7 +133,7 @@ class CallRun:
         """The input is final and its facts are known."""
         self.facts, self.has_facts = facts, True
 
-    async def ask(self, question: Callable[[], Awaitable[Decision | None]]) -> Decision | None:
+    async def ask(self, question: Callable[[], Awaitable[T]]) -> T:
         """Put a question to a person."""
         began = time.perf_counter()
         try:
@@ -148,6 +151,7 @@ class CallRun:
 async def dispatch(run: CallRun, host: ToolHost) -> Result:
     """Handle one call. Never raises for what a model, a user or a tool did; only cancellation passes through."""
     call, hooks, owner = run.call, host.hooks, "pegboard"
+    run.hooks = hooks
     run.restart()
     if hooks.observe:
         hooks.emit("call_started", id=call.id, name=call.name, session=run.ctx.session_id)
@@ -214,6 +218,7 @@ async def consider(run: CallRun, hooks: BoundHooks) -> tuple[Facts, list[Decisio
     """
     if run.bound is None:
         raise ValueError("The call has no tool yet.")
+    run.hooks = hooks
     run.restart()
     run.tool = tool = run.bound.tool
     run.args, _ = validate(tool.name, tool.input, run.call.input)

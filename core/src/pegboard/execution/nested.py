@@ -13,11 +13,11 @@ from dataclasses import replace
 
 import anyio
 
-from pegboard.calls import JSON, Call, Decision, Result
+from pegboard.calls import JSON, Call, Result
 from pegboard.context import Context
 from pegboard.contract import Facts
 from pegboard.errors import ToolError
-from pegboard.execution.dispatch import STOP, CallRun, ToolHost, dispatch, within
+from pegboard.execution.dispatch import STOP, CallRun, T, ToolHost, dispatch, within
 
 DEEPEST = 5
 """How many calls may stand inside one another: a tool that calls itself must come to an end."""
@@ -41,7 +41,7 @@ class NestedCall(CallRun):
         await super().settle(facts)
         self._needs_lock = not facts.concurrency_safe and not _alone.get()
 
-    async def ask(self, question: Callable[[], Awaitable[Decision | None]]) -> Decision | None:
+    async def ask(self, question: Callable[[], Awaitable[T]]) -> T:
         """Put a question where the outer call would: the time of both stands still."""
         outer = self._outer
         return await super().ask((lambda: outer.ask(question)) if outer else question)

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 from anyio import CancelScope, WouldBlock, from_thread
 from anyio.lowlevel import checkpoint
 
-from pegboard.calls import Call, Decision, Result
+from pegboard.calls import Call, Result
 from pegboard.context import Context, Progress
 from pegboard.contract import Facts, Tool
 from pegboard.errors import ToolError
-from pegboard.execution.dispatch import BoundTool, CallRun
+from pegboard.execution.dispatch import BoundTool, CallRun, T
 from pegboard.execution.limits import Clock
 from pegboard.execution.threads import AbandonedThread
 from pegboard.function_tool import _FunctionTool  # pyright: ignore[reportPrivateUsage]
@@ -158,7 +158,7 @@ class QueuedCall(CallRun):
             if queue.ctx != self.base:
                 raise ContextChangedError
 
-    async def ask(self, question: Callable[[], Awaitable[Decision | None]]) -> Decision | None:
+    async def ask(self, question: Callable[[], Awaitable[T]]) -> T:
         """Put a question to a person, one at a time, without keeping others from running or time from standing still.
 
         A call that acts asks, too: for one that its tool makes.

@@ -9,6 +9,8 @@ from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 from pegboard import Allow, Decision, Deny, Question, SettingsError, hookimpl
+from pegboard import Answer as Filled
+from pegboard_cli.ask_form import ask_form
 from pegboard_cli.question_text import lines_of, page, revealed
 from pegboard_cli.remedies import what_to_do
 from pegboard_cli.typed import TerminalInput, Typed
@@ -31,23 +33,25 @@ class Answer:
         """What the person can do about a call that was not approved because no one could be asked."""
 
     @hookimpl
-    async def ask_user(self, question: Question) -> Decision | None:
+    async def ask_user(self, question: Question) -> Decision | Filled | None:
         """Yes by option or by an earlier "always", else ask; without a terminal the call is denied."""
         safety = question.decision.layer in SAFETY
         if question.rules and self._always.issuperset(question.rules):
             return Allow("Approved earlier, with a rule.", layer="ask", rule=question.rules[0])
-        if self.yes and not safety:
+        if self.yes and not safety and not question.form:
             return Allow("Approved with --yes.", layer="--yes")
         if not (sys.stdin.isatty() and sys.stderr.isatty()):
             self.advice = what_to_do(question, safety=safety)
             reason = f"{question.decision.reason} --yes does not apply to a safety check."
-            return Deny(reason, layer=question.decision.layer) if self.yes else None
+            return Deny(reason, layer=question.decision.layer) if self.yes and not question.form else None
         room = self.view.question() if self.view else nullcontext()
         return await self.terminal_input.ask(lambda typed: self._ask(question, typed), room)
 
-    def _ask(self, question: Question, typed: Typed) -> Decision:
-        """Show the call as it will run and wait for a choice."""
+    def _ask(self, question: Question, typed: Typed) -> Decision | Filled:
+        """Show the call as it will run and wait for a choice; or the form, to be filled in."""
         _forget_typed_ahead()
+        if question.form:
+            return ask_form(question, typed)
         colour = "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb"
         shown = page(lines_of(question, colour=colour), sys.stderr, typed)
         rules = question.rules if shown else ()

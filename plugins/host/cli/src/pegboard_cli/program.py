@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import anyio
@@ -16,6 +17,7 @@ from pegboard import (
     Decision,
     DefinitionError,
     Deny,
+    FormField,
     ProviderError,
     Question,
     SettingsError,
@@ -168,10 +170,16 @@ class Program:
                 self.view.line("notice", message=str(notice), data={})
 
     def _answer_question(self, said: messages.AnswerMessage) -> None:
-        question = self._questions.pop(said.id, None)
-        if question is None:
+        if said.id not in self._questions:
             raise ValueError(f"answer: no question with the id {said.id!r} is open.")
-        question[1].set(said)
+        question, pending = self._questions[said.id]
+        if question.form and said.decision == "allow":
+            try:
+                question.fill(said.input or {})
+            except ValueError as error:
+                raise ValueError(f"answer: {error} The question is still open.") from None
+        del self._questions[said.id]
+        pending.set(said)
 
     def stop(self) -> None:
         """Take no more prompts: no one would read the answers."""
@@ -188,8 +196,10 @@ class Program:
 
 
 def as_data(question: Question) -> dict[str, Any]:
-    """A question as a program reads it."""
+    """A question as a program reads it; with the form to fill in, if it has one."""
+    form = {"form": [_field_data(field) for field in question.form]} if question.form else {}
     return {
+        **form,
         "call": question.call.id,
         "name": question.call.name,
         "input": question.input,
@@ -200,3 +210,11 @@ def as_data(question: Question) -> dict[str, Any]:
         "preview": question.preview,
         "agent": question.agent,
     }
+
+
+def _field_data(field: FormField) -> dict[str, Any]:
+    """A field without what it does not say."""
+    data = {name: value for name, value in asdict(field).items() if value or (name == "default" and value is not None)}
+    if field.choices:
+        data["choices"] = [{name: word for name, word in asdict(choice).items() if word} for choice in field.choices]
+    return {**data, "required": field.required}

@@ -20,6 +20,8 @@ def without_remedy(text: str) -> str:
 
 def what_to_do(question: Question, *, safety: bool) -> str:
     """The advice about a call that was not approved: `--yes`, or a rule."""
+    if question.form:
+        return "Only a person can answer it: call it on a terminal."
     if safety:
         return "Only a person may approve it: call it on a terminal."
     words = "Add --yes to approve this call."

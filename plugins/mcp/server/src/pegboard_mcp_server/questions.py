@@ -71,8 +71,10 @@ class McpPlugin:
         return in_turn
 
     @hookimpl
-    async def ask_user(self, question: Question) -> Decision:
-        """Ask through the client. Where it cannot ask, the answer is no."""
+    async def ask_user(self, question: Question) -> Decision | None:
+        """Ask through the client. Where it cannot ask, the answer is no; a form stays without an answer."""
+        if question.form:
+            return None
         exchange = current.get()
         approved = exchange.approved if exchange else set[str]()
         if question.rules and approved.issuperset(question.rules):
