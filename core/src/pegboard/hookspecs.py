@@ -280,15 +280,6 @@ class Hooks:
         :param value: what it returned.
         """
 
-    def diagnose(self, settings: Settings) -> Sequence[str]:
-        """Say what is wrong with the settings of this plugin, for `pegboard doctor`.
-
-        Called only by the command, without a board. Answers are collected; each is a finding that names the file and
-        what to do, or a `pegboard.extensions.Fine` that says what is there. May not await.
-
-        :param settings: the effective settings.
-        """
-
     def observe(self, event: Event) -> None:
         """Learn what happens: calls started and finished, decisions, changed tools, progress.
 

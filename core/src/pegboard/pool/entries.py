@@ -94,11 +94,6 @@ class Pool:
         """The names of all tools that can be called, in pool order."""
         return [entry.name for entry in self.entries]
 
-    @property
-    def known_names(self) -> set[str]:
-        """Every name and alias that means something here, also of absent tools."""
-        return {*self._by_name, *(gone.name for gone in self.absent)}
-
     def infos(self) -> dict[str, ToolInfo]:
         """What each tool declares about permission rules, by every name that means something here."""
         from pegboard.extensions import ToolInfo  # It imports pydantic; listing commands do without.

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from pegboard import Ask, Call, Context, Decision, Deny, Facts, Mode, Settings, Tool
-from pegboard.hosting import CallRun, ToolHost, consider, fingerprint
+from pegboard.hosting import BoundHooks, CallRun, ToolHost, consider, fingerprint
 from pegboard.permission import READS, SAFETY, Modes, by_facts, by_paths, decide, may_classify, with_paths
 
 MARK = "runs_user_commands"
@@ -40,6 +40,19 @@ class Explanation:
     """Who could still change the answer, and was not asked because asking has effects; a sentence each."""
 
 
+class HooksWithout(BoundHooks):
+    """The hooks of a board without some hooks of some plugins. `left_out` are these, as pairs of plugin and hook."""
+
+    def __init__(self, hooks: BoundHooks, leave_out: Callable[[object, str], bool]) -> None:
+        self.left_out: list[tuple[str, str]] = []
+        self._bound, self.modes = {}, hooks.modes
+        for name in hooks.names():
+            self.left_out += [(bound.plugin_name, name) for bound in hooks.bound(name) if leave_out(bound.plugin, name)]
+            self._bound[name] = [bound for bound in hooks.bound(name) if not leave_out(bound.plugin, name)]
+            setattr(self, name, tuple(bound.function for bound in self._bound[name]))
+        self._observers = self.observe
+
+
 async def explain(call: Call, ctx: Context, board: ToolHost) -> Explanation:
     """Judge a call as dispatch would, up to the point where it would ask or run.
 
@@ -48,12 +61,12 @@ async def explain(call: Call, ctx: Context, board: ToolHost) -> Explanation:
     """
     bound = board.find(call.name)
     run, tool = CallRun(call, ctx, bound), bound.tool
-    hooks, left_out = board.hooks.without(lambda plugin, hook: runs_commands(plugin, hook, tool, ctx.settings))
+    hooks = HooksWithout(board.hooks, lambda plugin, hook: runs_commands(plugin, hook, tool, ctx.settings))
     facts, opinions = await consider(run, hooks)
     decision, steps = trace(tool, run.facts, run.ctx, opinions, hooks.modes)
     not_run = [
         f"{plugin} runs commands of the user in {hook}; they were not run and may deny, ask or change the input."
-        for plugin, hook in left_out
+        for plugin, hook in hooks.left_out
         if hook in DECIDING or (hook == ANSWERING and isinstance(decision, Ask))
     ]
     if may_classify(decision, hooks.modes.effective(ctx.mode, ctx.settings)) and board.hooks.classify_call:
