@@ -1,8 +1,11 @@
 """What a conversation on a terminal costs: `python benchmarks/terminal.py`.
 
 A model is played that writes 6,000 tokens of Markdown at 100 tokens a second, on a real pseudo-terminal: the share of
-a core that the command uses, in thirds of the answer, and how often the screen is updated. Then a tool returns 2 MB
-while keys are pressed: how long the input line takes to show each of them.
+a core that the command uses, in thirds of the answer, and how often the screen is updated. Then keys are pressed while
+a command writes 2 MB, and while a tool returns 2 MB: how long the input line takes to show each of them, and for how
+long at most the event loop did one thing, in time of the processor, so that a busy machine does not count.
+
+`--short` writes a quarter of the answer, `--keys` presses keys only.
 """
 
 import json
@@ -18,10 +21,41 @@ from itertools import pairwise
 from pathlib import Path
 
 PROGRAM = """
-import sys, anyio
-sys.path.insert(0, {folder!r})
+import asyncio, sys, time, anyio
+from pegboard import Board, Context, Input, hookimpl, tool
 from pegboard_session import ReplayProvider, TextDelta
 from pegboard_session import replay
+
+holds = open({folder!r} + "/holds", "a", buffering=1)
+
+def measured(handle):
+    began = time.thread_time()
+    try:
+        return plain_run(handle)
+    finally:
+        if (took := time.thread_time() - began) > 0.002:
+            holds.write(f"{{time.monotonic()}} {{took * 1000}}\\n")
+
+plain_run, asyncio.Handle._run = asyncio.Handle._run, measured
+
+class LargeInput(Input):
+    size: int
+    \"\"\"How many characters.\"\"\"
+
+@tool(read_only=True, concurrency_safe=True, open_world=False)
+def Large(args: LargeInput, ctx: Context) -> str:
+    \"\"\"Return many lines.\"\"\"
+    return "a line of text\\n" * (args.size // 15)
+
+class Plugin:
+    @hookimpl
+    def register_tools(self):
+        return [Large]
+
+def load(*args, plugins=(), **rest):
+    return plain_load(*args, plugins=[*plugins, Plugin()], **rest)
+
+plain_load, Board.load = Board.load, load
 
 async def stream(self, request):
     async for event in plain(self, request):
@@ -35,6 +69,8 @@ from pegboard_cli.main import main
 sys.exit(main())
 """
 TOKENS, SPEED = 6_000, 100
+CALLS = 5
+"""How many calls with 2 MB each are made while keys are pressed."""
 SECTION = """## Part {number}
 
 A paragraph with *some* emphasis, `code`, and enough words to be wrapped over a few lines of a terminal that is
@@ -57,10 +93,11 @@ def part_{number}(value: int) -> int:
 
 
 def main():
-    """Both measurements."""
-    short = "--short" in sys.argv
-    markdown(1_500 if short else TOKENS)
-    keys()
+    """Every measurement."""
+    if "--keys" not in sys.argv:
+        markdown(1_500 if "--short" in sys.argv else TOKENS)
+    keys("a command writes 2 MB", "Bash", {"command": "yes 'a line of text' | head -c 2000000"})
+    keys("a tool returns 2 MB", "Large", {"size": 2_000_000})
 
 
 def markdown(tokens):
@@ -87,25 +124,29 @@ def markdown(tokens):
         print(f"  {updates / took:.1f} updates a second")
 
 
-def keys():
-    """Press a key every 20 ms while a tool returns 2 MB, and see when each appears."""
-    call = {"type": "tool_use", "name": "Bash", "input": {"command": "yes 'a line of text' | head -c 2000000"}}
+def keys(what, name, given):
+    """Press one key after the other during a call, and see when each appears."""
+    call = {"type": "tool_use", "name": name, "input": given}
     first = {"type": "tool_use", "name": "Bash", "input": {"command": "echo so that everything is imported"}}
     said = {"content": [{"type": "text", "text": "READY"}]}
-    script = [{"content": [first]}, said, {"content": [call]}, {"content": [{"type": "text", "text": "THE END"}]}]
+    calls = [{"content": [call]}] * CALLS
+    script = [{"content": [first]}, said, *calls, {"content": [{"type": "text", "text": "THE END"}]}]
     with Conversation(script, 1e9, "--allow", "Bash(yes *)", "--allow", "Bash(head *)") as talk:
         talk.write("go\r")
         talk.until(b"READY")
-        time.sleep(1)
+        time.sleep(3)  # Until everything is imported.
         signs = iter(range(0x4E00, 0x9FFF))  # Signs that appear nowhere else.
         idle = [talk.press(next(signs)) for _ in range(50)]
         talk.write("\r")
-        busy = []
+        began, busy = time.monotonic(), []
         while b"THE END" not in talk.seen:
             busy.append(talk.press(next(signs)))
-        for name, times in (("nothing else", idle), ("2 MB of output", busy)):
+        if talk.seen.count("●".encode()) < 1 + CALLS:
+            raise SystemExit("the calls did not return what they should")
+        for during, times in (("nothing happens", idle), (what, busy)):
             middle = sorted(times)[len(times) // 2]
-            print(f"Keys with {name}: {len(times)}, shown after {middle:.0f} ms, at most {max(times):.0f} ms")
+            print(f"Keys while {during}: {len(times)}, shown after {middle:.0f} ms, at most {max(times):.0f} ms")
+        print(f"  the event loop was held for at most {talk.longest_hold(began):.0f} ms of processor time")
 
 
 class Conversation:
@@ -113,7 +154,7 @@ class Conversation:
 
     def __init__(self, script, speed, *words):
         self._folder = tempfile.TemporaryDirectory()
-        home = Path(self._folder.name)
+        self._home = home = Path(self._folder.name)
         (home / "work").mkdir()
         (home / "script.jsonl").write_text("\n".join(map(json.dumps, script)))
         self._leader, follower = pty.openpty()
@@ -162,6 +203,11 @@ class Conversation:
         took = (time.monotonic() - before) * 1000
         self.read(0.01)
         return took
+
+    def longest_hold(self, since):
+        """The most milliseconds for which the event loop did one thing."""
+        rows = (line.split() for line in (self._home / "holds").read_text().splitlines())
+        return max((float(took) for when, took in rows if float(when) > since), default=0)
 
     def until(self, text):
         while text not in self.seen:

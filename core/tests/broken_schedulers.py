@@ -10,6 +10,7 @@ from unittest.mock import patch
 import anyio
 
 from pegboard import Context, Facts
+from pegboard.execution import overlap
 from pegboard.execution.queue import CallQueue, ContextChangedError, QueuedCall
 from pegboard.execution.turn import Turn
 
@@ -122,8 +123,8 @@ def folds_too_late() -> AbstractContextManager[None]:
 def trusts_open_calls() -> AbstractContextManager[None]:
     original: Callable[..., Any] = CallQueue.settle
 
-    def settle(self: Any, call: Any, safe: bool) -> None:
-        original(self, call, True)
+    def settle(self: Any, call: Any, safe: bool, alone: bool) -> None:
+        original(self, call, True, False)
 
     return patched(CallQueue, "settle", settle)
 
@@ -167,6 +168,32 @@ def never_cascades() -> AbstractContextManager[None]:
     return patched(Turn, "__init__", init)
 
 
+def ignores_what_calls_touch() -> AbstractContextManager[None]:
+    return patched(CallQueue, "fits", lambda *given, **options: True)
+
+
+def forgets_calls_that_have_left() -> AbstractContextManager[None]:
+    original: Callable[..., Any] = CallQueue.fits
+
+    def fits(self: Any, footprint: Any, safe: bool) -> bool:
+        self._group = [call for call in self._group if not call.result]
+        return bool(original(self, footprint, safe))
+
+    return patched(CallQueue, "fits", fits)
+
+
+def does_not_look_into_folders() -> AbstractContextManager[None]:
+    return patched(overlap, "_contains", lambda folder, path: False)
+
+
+def asks_out_of_order() -> AbstractContextManager[None]:
+    return patched(CallQueue, "decided", True)
+
+
+def overlaps_with_calls_that_want_to_be_alone() -> AbstractContextManager[None]:
+    return patched(QueuedCall, "footprint", lambda self: overlap.Footprint.of(self.facts))
+
+
 BROKEN = [
     overtakes_open_calls,
     starts_unsafe_calls_beside_others,
@@ -182,4 +209,11 @@ BROKEN = [
     keeps_slots,
     acts_in_a_stale_context,
     never_cascades,
+]
+BROKEN_ABOUT_PATHS = [
+    ignores_what_calls_touch,
+    forgets_calls_that_have_left,
+    does_not_look_into_folders,
+    asks_out_of_order,
+    overlaps_with_calls_that_want_to_be_alone,
 ]

@@ -34,7 +34,9 @@ from pegboard import (
 from pegboard.execution.turn import Turn
 from pegboard.settings import Settings
 
-KINDS = ("reader", "writer", "serial", "open")
+KINDS = ("reader", "writer", "serial", "open", "paths")
+PLACES = ("/w/a", "/w/d", "/w/d/x", "/w/d/y")
+"""What calls of the kind "paths" touch. None of them exists; one is a folder of another."""
 
 
 @dataclass(frozen=True)
@@ -47,22 +49,48 @@ class Step:
     rewrite: bool = False
     arrive: int = 0
     hook: int = 0
+    think: int = 0
     ask: int = 0
     steps: int = 0
     fate: str = "ok"
     cascades: bool = False
     changes: bool = False
     blocks: bool = False
+    alone: bool = False
+    written: frozenset[str] = frozenset()
+    looked: frozenset[str] = frozenset()
 
     @property
     def unsafe(self) -> bool:
-        """Whether the call must be alone, once its input is final."""
-        return self.kind == "serial" or (self.kind == "open" and (not self.safe or self.rewrite))
+        """Whether the call is not safe, once its input is final."""
+        return self.kind == "serial" or (self.kind in ("open", "paths") and (not self.declared_safe or self.rewrite))
+
+    @property
+    def declared_safe(self) -> bool:
+        return self.safe and not (self.kind == "paths" and self.written)
+
+    @property
+    def named(self) -> bool:
+        """Whether it names all that it touches, and nothing else keeps others away from it."""
+        paths = self.kind == "paths" and bool(self.written or self.looked)
+        return paths and not self.cascades and not self.alone
 
     @property
     def reads(self) -> bool:
         """Whether the call only reads."""
-        return self.kind == "reader" or (self.kind == "open" and self.read_only)
+        return self.kind == "reader" or (self.kind in ("open", "paths") and self.declared_read_only)
+
+    @property
+    def declared_read_only(self) -> bool:
+        return self.read_only and not (self.kind == "paths" and self.written)
+
+    def conflicts_with(self, other: Step) -> bool:
+        """Whether the two must not overlap."""
+        if not self.unsafe and not other.unsafe:
+            return False
+        if not (self.named and other.named):
+            return True
+        return meet(self.written, other.written | other.looked) or meet(other.written, self.looked)
 
     @property
     def tool(self) -> str:
@@ -70,24 +98,52 @@ class Step:
         return "Nobody" if self.fate == "unknown" else tool_name(self.kind, self.cascades, self.blocks)
 
 
+def meet(these: frozenset[str], those: frozenset[str]) -> bool:
+    return any((a + "/").startswith(b + "/") or (b + "/").startswith(a + "/") for a in these for b in those)
+
+
+some_places = st.frozensets(st.sampled_from(PLACES), max_size=2)
 plans = st.lists(
     st.builds(
         Step,
-        kind=st.sampled_from(KINDS),
+        kind=st.sampled_from((*KINDS, "paths", "paths")),
         safe=st.booleans(),
         read_only=st.booleans(),
         rewrite=st.sampled_from([False, False, True]),
         arrive=st.integers(0, 3),
         hook=st.sampled_from([0, 0, 1, 3]),
+        think=st.sampled_from([0, 0, 0, 3]),
         ask=st.sampled_from([0, 0, 0, 2, 5]),
         steps=st.integers(0, 4),
         fate=st.sampled_from(["ok"] * 6 + ["fail", "crash", "exit", "deny", "invalid", "unknown"]),
-        cascades=st.booleans(),
+        cascades=st.sampled_from([False, False, True]),
         changes=st.booleans(),
         blocks=st.sampled_from([False, False, True]),
+        alone=st.sampled_from([False] * 5 + [True]),
+        written=some_places,
+        looked=some_places,
     ),
     max_size=12,
 )
+
+
+path_plans = st.lists(
+    st.builds(
+        Step,
+        kind=st.just("paths"),
+        safe=st.booleans(),
+        hook=st.sampled_from([0, 1, 3]),
+        think=st.sampled_from([0, 5]),
+        ask=st.sampled_from([0, 2]),
+        steps=st.integers(0, 4),
+        changes=st.booleans(),
+        alone=st.sampled_from([False, False, True]),
+        written=some_places,
+        looked=some_places,
+    ),
+    max_size=6,
+)
+"""Turns of nothing but calls that name what they touch."""
 
 
 async def pause(times: int) -> None:
@@ -99,6 +155,8 @@ class StepInput(Input):
     index: int
     safe: bool = True
     read_only: bool = True
+    written: list[str] = []
+    looked: list[str] = []
 
 
 def tool_name(kind: str, cascades: bool, blocks: bool) -> str:
@@ -113,6 +171,8 @@ class World:
     eager: str = "safe"
     ended: bool = False
     state: tuple[int, ...] = ()
+    files: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    asked: list[int] = field(default_factory=list)
     acting: dict[int, Step] = field(default_factory=dict)
     peak: int = 0
     asking: int = 0
@@ -123,23 +183,25 @@ class World:
     async def act(self, args: StepInput, ctx: Context) -> Output[str]:
         index, step = args.index, self.plan[args.index]
         self._enter(index, step)
-        seen, before = (ctx.cwd.name, *sorted(ctx.loaded_tools)), self.state
+        seen, before = (ctx.cwd.name, *sorted(ctx.loaded_tools)), (self.state, found_in(self.files, step))
         try:
             await pause(step.steps)
-            if self.state != before:
+            if (self.state, found_in(self.files, step)) != before:
                 self.faults.append(f"the world moved under call {index}")
             self._fail(step)
-            if step.unsafe:
+            if step.kind == "paths":
+                write(self.files, step, index)
+            elif step.unsafe:
                 self.state += (index,)
         finally:
             del self.acting[index]
         change = Change(cwd=Path(f"/c{index}"), loaded_tools=(f"t{index}",)) if step.changes else None
-        return Output(json.dumps([self.state, seen]), change=change)
+        return Output(json.dumps([self.state, found_in(self.files, step), seen]), change=change)
 
     def _enter(self, index: int, step: Step) -> None:
         if index in self.begun:
             self.faults.append(f"call {index} ran twice")
-        if self.acting and (step.unsafe or any(other.unsafe for other in self.acting.values())):
+        if any(step.conflicts_with(other) for other in self.acting.values()):
             self.faults.append(f"call {index} overlaps with {sorted(self.acting)}")
         if not self.ended and self.eager == "safe" and (step.unsafe or not step.reads):
             self.faults.append(f"call {index} acted before the message was complete")
@@ -156,6 +218,19 @@ class World:
             raise SystemExit(3)
 
 
+def found_in(files: dict[str, tuple[int, ...]], step: Step) -> list[list[Any]]:
+    """What a call sees of the files that it names; a folder shows what is in it."""
+    if step.kind != "paths":
+        return []
+    touched = step.written | step.looked
+    return [[path, list(files[path])] for path in sorted(files) if meet(touched, frozenset({path}))]
+
+
+def write(files: dict[str, tuple[int, ...]], step: Step, index: int) -> None:
+    for path in step.written:
+        files[path] = (*files.get(path, ()), index)
+
+
 class Stage:
     """A real board whose tools and hooks play the plan of the world that is on stage."""
 
@@ -166,13 +241,17 @@ class Stage:
 
     def _tool(self, kind: str, cascades: bool, blocks: bool) -> Any:
         def facts(args: StepInput, ctx: Context) -> Facts:
-            return Facts(read_only=args.read_only, concurrency_safe=args.safe)
+            paths = {"reads": tuple(map(Path, args.looked)), "writes": tuple(map(Path, args.written))}
+            open_world = kind != "paths"
+            return Facts(read_only=args.read_only, concurrency_safe=args.safe, open_world=open_world, **paths)
 
         async def act(args: StepInput, ctx: Context) -> Output[str]:
             """Play a step."""
             return await self.world.act(args, ctx)
 
-        options: dict[str, Any] = {"facts": facts} if kind == "open" else {"concurrency_safe": kind != "serial"}
+        options: dict[str, Any] = (
+            {"facts": facts} if kind in ("open", "paths") else {"concurrency_safe": kind != "serial"}
+        )
         options |= {"interrupt_behavior": "block" if blocks else "cancel", "cascades": cascades}
         options |= {"read_only": kind == "reader", "open_world": True}
         return made(act, tool_name(kind, cascades, blocks), options)
@@ -181,9 +260,13 @@ class Stage:
     async def before_call(self, args: StepInput) -> Before:
         step = self.world.plan[args.index]
         await pause(step.hook)
-        rewritten = {"index": args.index, "safe": False, "read_only": args.read_only} if step.rewrite else None
+        rewritten = {**args.model_dump(), "safe": False} if step.rewrite else None
         decision = Ask("May it?") if step.ask else Deny("No.") if step.fate == "deny" else Allow()
-        return Before(input=rewritten, decision=decision)
+        return Before(input=rewritten, decision=decision, alone=step.alone)
+
+    @hookimpl
+    async def check_permission(self, args: StepInput) -> None:
+        await pause(self.world.plan[args.index].think)
 
     @hookimpl
     async def ask_user(self, call: Call) -> Allow | Deny:
@@ -191,6 +274,10 @@ class Stage:
         world.asking += 1
         if world.asking > 1:
             world.faults.append("two questions at once")
+        later = [index for index in world.asked if index > int(call.id)]
+        if any(step.unsafe or world.plan[index].unsafe for index in later):
+            world.faults.append(f"call {call.id} asks after {later}")
+        world.asked.append(int(call.id))
         try:
             await pause(step.ask)
         finally:
@@ -234,8 +321,10 @@ async def _play(stage: Stage, plan: list[Step], cap: int, eager: Any, stop: Stop
         for index, step in enumerate(plan):
             await pause(step.arrive)
             given: dict[str, Any] = {"index": "x"} if step.fate == "invalid" else {"index": index}
-            if step.kind == "open":
-                given |= {"safe": step.safe, "read_only": step.read_only}
+            if step.kind in ("open", "paths") and step.fate != "invalid":
+                given |= {"safe": step.declared_safe, "read_only": step.declared_read_only}
+            if step.kind == "paths":
+                given |= {"written": sorted(step.written), "looked": sorted(step.looked)}
             turn.add(Call(str(index), step.tool, given))
         world.ended = True
         turn.end()
@@ -308,31 +397,51 @@ class Permissive:
 CANCELLED = ("cancelled",)
 
 
-def sequential(plan: list[Step]) -> tuple[tuple[int, ...], tuple[str, ...], list[tuple[Any, ...]]]:
-    """What one call after another would answer. Changes of neighbours that may overlap show at the next barrier."""
-    state: tuple[int, ...] = ()
-    changed: list[int] = []
-    waiting: list[int] = []
-    answers: list[tuple[Any, ...]] = []
-    stopped = False
+@dataclass
+class Sequence:
+    """What one call after another does. Changes of neighbours that may overlap show at the next barrier."""
 
-    for index, step in enumerate(plan):
-        if stopped:
-            answers.append(CANCELLED)
-            continue
+    state: tuple[int, ...] = ()
+    files: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    changed: list[int] = field(default_factory=list)
+    waiting: list[int] = field(default_factory=list)
+    group: list[Step] = field(default_factory=list)
+    answers: list[tuple[Any, ...]] = field(default_factory=list)
+    stopped: bool = False
+
+    def add(self, index: int, step: Step) -> None:
+        if self.stopped:
+            self.answers.append(CANCELLED)
+            return
         settles = step.fate != "unknown" and (step.fate != "invalid" or step.kind == "serial")
-        if step.unsafe and settles:
-            changed, waiting = changed + waiting, []
+        alone = step.unsafe and not step.named
+        if settles:
+            if alone or any(step.conflicts_with(other) for other in self.group):
+                self.changed, self.waiting, self.group = self.changed + self.waiting, [], []
+            if not alone:
+                self.group.append(step)
         if step.fate == "ok":
-            state += (index,) if step.unsafe else ()
-            answers.append(("ok", [list(state), list(seen_after(changed))]))
-            if step.changes:
-                (changed if step.unsafe else waiting).append(index)
-            continue
-        answers.append((step.fate,))
+            self._act(index, step, alone)
+            return
+        self.answers.append((step.fate,))
         reads = step.kind == "reader" if step.fate == "invalid" else step.reads
-        stopped = step.cascades and not reads and step.fate in ("fail", "crash", "exit", "invalid")
-    return state, seen_after(changed + waiting), answers
+        self.stopped = step.cascades and not reads and step.fate in ("fail", "crash", "exit", "invalid")
+
+    def _act(self, index: int, step: Step, alone: bool) -> None:
+        if step.kind == "paths":
+            write(self.files, step, index)
+        elif step.unsafe:
+            self.state += (index,)
+        self.answers.append(("ok", [list(self.state), found_in(self.files, step), list(seen_after(self.changed))]))
+        if step.changes:
+            (self.changed if alone else self.waiting).append(index)
+
+
+def sequential(plan: list[Step]) -> Sequence:
+    done = Sequence()
+    for index, step in enumerate(plan):
+        done.add(index, step)
+    return done
 
 
 def seen_after(changed: list[int]) -> tuple[str, ...]:
@@ -368,8 +477,9 @@ def check_sequential(played: Played, cap: int) -> None:
     """The turn answered as if its calls had run one after another."""
     check_rules(played, cap)
     plan = played.world.plan
-    state, seen, wanted = sequential(plan)
-    assert played.world.state == state
+    done = sequential(plan)
+    wanted, seen = done.answers, seen_after(done.changed + done.waiting)
+    assert (played.world.state, played.world.files) == (done.state, done.files)
     for index, (result, want, step) in enumerate(zip(played.results, wanted, plan, strict=True)):
         if result.code == "cancelled":
             assert want == CANCELLED
@@ -391,8 +501,10 @@ def check_cancelled(played: Played, cap: int, stop: Stop) -> None:
     check_rules(played, cap)
     plan, world = played.world.plan, played.world
     if stop.only is None:
-        state, _, _ = sequential(plan)
-        assert world.state == state[: len(world.state)]
+        done = sequential(plan)
+        assert world.state == done.state[: len(world.state)]
+        for path, written in world.files.items():
+            assert written == done.files[path][: len(written)]
     for index, (result, step) in enumerate(zip(played.results, plan, strict=True)):
         if result.code == "cancelled" and "by the user" in result.text:
             assert stop.only in (None, index)

@@ -104,6 +104,8 @@ class Before:
     context: str = ""
     stop: str = ""
     """Why the model must not go on after this turn. The call itself is stopped by a decision."""
+    alone: bool = False
+    """Whether no other call may run beside this one, because what a hook does around it could disturb them."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -91,6 +91,8 @@ class CallRun:
     """What hooks want the model to read after the result."""
     stop: str
     """Why the model must not go on after this turn, by the first hook that said so."""
+    alone: bool = False
+    """Whether a hook wants no other call beside it."""
     approved: str
     """The hash of the input that a person approved."""
     approved_paths: Mapping[str, bool] | None
@@ -112,6 +114,7 @@ class CallRun:
         self.args = self.decision = self.approved_paths = self.nested_files = None
         self.opinions = self.remarks = ()
         self.stop = self.approved = ""
+        self.alone = False
         self.began = self.began or time.perf_counter()
 
     def context(self) -> Context:

@@ -152,6 +152,7 @@ async def look_before(run: CallRun, hooks: BoundHooks) -> None:
             run.opinions = [opinion for opinion in run.opinions if not isinstance(opinion, Allow)]
         run.opinions = [*run.opinions, *said_by(hook, said.decision)]
         run.note(said.context, said.stop)
+        run.alone = run.alone or said.alone
 
 
 async def look_after(run: CallRun, value: Any, ms: float, hooks: BoundHooks) -> Any:

@@ -5,19 +5,19 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from anyio import CancelScope, WouldBlock, from_thread
 from anyio.lowlevel import checkpoint
 
 from pegboard.calls import Call, Result
 from pegboard.context import Context, Progress
-from pegboard.contract import Facts, Tool
+from pegboard.contract import Facts
 from pegboard.errors import ToolError
 from pegboard.execution.dispatch import BoundTool, CallRun, T
 from pegboard.execution.limits import Clock
+from pegboard.execution.overlap import Footprint
 from pegboard.execution.threads import AbandonedThread
-from pegboard.function_tool import _FunctionTool  # pyright: ignore[reportPrivateUsage]
 
 if TYPE_CHECKING:
     from pegboard.execution.turn import Turn
@@ -26,8 +26,10 @@ if TYPE_CHECKING:
 class CallQueue:
     """The head of the queue may start when nothing that runs conflicts with it. Nothing overtakes. Nothing here waits.
 
-    A call that is not safe conflicts with everything. A call that is still open, because its facts depend on an input
-    that a hook may change, conflicts with everything after it.
+    Calls that overlap form a group: safe ones, and those that name all they touch and touch different things. A call
+    that fits into no group is alone. A call that is still open, because its facts depend on an input that a hook may
+    change, conflicts with everything after it. Whether a call joins depends on all calls of the group, also on those
+    that have left it: what a call sees must not depend on which of its neighbours was faster.
     """
 
     def __init__(self, ctx: Context, *, complete: bool) -> None:
@@ -39,6 +41,9 @@ class CallQueue:
         self._head = self._folded = 0
         self._alone: QueuedCall | None = None
         self._open: QueuedCall | None = None
+        self._group: list[QueuedCall] = []
+        self.changing = False
+        """Whether a call of the group is not safe: then the others have to fit to it."""
 
     def head(self) -> QueuedCall | None:
         """The head of the queue, if it may start now."""
@@ -54,9 +59,13 @@ class CallQueue:
         call = self.head()
         if call is None:
             return None
+        if call.safe and self.changing:
+            call.safe = None  # It is safe beside others like it; beside this group its facts decide.
         if call.safe is None:
             self._open = call
-        elif not call.safe:
+        elif call.safe:
+            self._group.append(call)
+        else:
             self._alone = call
             self.fold()
         self._head += 1
@@ -64,12 +73,29 @@ class CallQueue:
         call.started, call.base = True, self.ctx
         return call
 
-    def settle(self, call: QueuedCall, safe: bool) -> None:
-        """The call is no longer open. If it is not safe, nothing starts any more until it has left."""
-        call.safe = safe
-        self._open = None
-        if not safe:
+    def settle(self, call: QueuedCall, safe: bool, alone: bool) -> None:
+        """The call is no longer open. It joins the group, or it is alone until it has left."""
+        call.safe, self._open = safe, None
+        if alone:
             self._alone = call
+        else:
+            self._group.append(call)
+            self.changing = self.changing or not safe
+
+    @property
+    def decided(self) -> bool:
+        """Whether every call of the group acts or has its result, so that the next question is the next in order."""
+        return all(call.begun or call.result for call in self._group)
+
+    def fits(self, footprint: Footprint | None, safe: bool) -> bool:
+        """Whether a call may overlap with every call of the group."""
+        for call in self._group:
+            if (safe and call.safe) or not call.has_facts:
+                continue  # One without facts was refused before it could touch anything.
+            other = call.footprint()
+            if footprint is None or other is None or footprint.conflicts_with(other):
+                return False
+        return True
 
     def leave(self, call: QueuedCall) -> None:
         """The call has its result."""
@@ -87,6 +113,7 @@ class CallQueue:
         Called at barriers only: between neighbours that overlap nothing moves, or what a call sees would depend on
         which of its neighbours was faster.
         """
+        self._group, self.changing = [], False
         while self._folded < len(self.calls) and (result := self.calls[self._folded].result):
             self.ctx = self.ctx.after(result.change)
             self._folded += 1
@@ -143,20 +170,41 @@ class QueuedCall(CallRun):
         return self.begun and self.tool.interrupt_behavior == "block"
 
     async def settle(self, facts: Facts) -> None:
-        """The input is final. A call that turns out not to be safe waits here until it is alone."""
+        """The input is final. A call that cannot overlap with its neighbours waits here until it is alone."""
         self.facts, self.has_facts = facts, True
-        turn, queue, was_open = self._turn, self._turn.queue, self.safe is None
-        if was_open:
-            queue.settle(self, facts.concurrency_safe)
+        turn, queue = self._turn, self._turn.queue
+        if self.safe is None:
+            safe = facts.concurrency_safe
+            alone = await self._wait_for_others(safe) if queue.changing or not safe else False
+            queue.settle(self, safe, alone)
             turn.pump()
         if not queue.complete and not (facts.read_only and facts.concurrency_safe):
             await turn.ended.wait()
-        if was_open and not self.safe:
+
+    async def _wait_for_others(self, safe: bool) -> bool:
+        """Wait until this call may join its group or start the next; say whether it has to be alone.
+
+        Meanwhile nothing behind it starts. The calls before it are decided first: questions keep their order, and what
+        a person answers to one counts for the next.
+        """
+        turn, queue = self._turn, self._turn.queue
+        if not safe and not queue.complete:
+            await turn.ended.wait()
+        while not queue.decided:
+            await turn.one_has_moved()
+        footprint = self.footprint()
+        alone = not safe and footprint is None
+        if alone or not queue.fits(footprint, safe):
             while queue.running > 1:
-                await turn.one_has_left()
+                await turn.one_has_moved()
             queue.fold()
-            if queue.ctx != self.base:
-                raise ContextChangedError
+        if queue.ctx != self.base:
+            raise ContextChangedError
+        return alone
+
+    def footprint(self) -> Footprint | None:
+        """What it touches, or None where that is not known, or where nothing may overlap with it for another reason."""
+        return None if self.alone or self.tool.cascades else Footprint.of(self.facts)
 
     async def ask(self, question: Callable[[], Awaitable[T]]) -> T:
         """Put a question to a person, one at a time, without keeping others from running or time from standing still.
@@ -189,6 +237,7 @@ class QueuedCall(CallRun):
         if self.why:
             await checkpoint()  # Cancelled in the moment in which the slot came free: it must not act.
         self.begun = turn.begun = True
+        turn.moved()
         if turn.limits and self.scope:
             self.clock = Clock.start(turn.limits(self.tool), self.scope)
 
@@ -246,12 +295,3 @@ class QueuedCall(CallRun):
         self._turn.host.hooks.emit(
             "call_progress", id=self.call.id, message=progress.message, data=data, session=session
         )
-
-
-def safety(tool: Tool[Any, Any]) -> bool | None:
-    """Whether calls of a tool may overlap, if that does not depend on the input."""
-    facts = type(tool).facts
-    constant = facts is Tool.facts or (
-        isinstance(tool, _FunctionTool) and facts is _FunctionTool.facts and not tool._facts
-    )
-    return tool.concurrency_safe if constant else None

@@ -23,7 +23,8 @@ from pegboard.errors import refuse_unknown
 from pegboard.execution import failure_results
 from pegboard.execution.dispatch import BoundTool, ToolHost, dispatch, report_finished
 from pegboard.execution.limits import TurnOptions
-from pegboard.execution.queue import CallQueue, ContextChangedError, QueuedCall, safety
+from pegboard.execution.overlap import safety
+from pegboard.execution.queue import CallQueue, ContextChangedError, QueuedCall
 from pegboard.execution.threads import AbandonedThreads, left_running
 
 CAP = 10
@@ -73,7 +74,7 @@ class Turn:
         """Whether hooks may keep a call from acting for long: then its slot must not be counted before it is taken."""
         self._stopped = ""
         self._news: Event | None = None
-        self._left: Event | None = None
+        self._moved: Event | None = None
 
     @property
     def ctx(self) -> Context:
@@ -154,10 +155,16 @@ class Turn:
             self._sent = True
             self._group.start_soon(self._work)
 
-    async def one_has_left(self) -> None:
-        """Wait until a call has left."""
-        self._left = self._left or Event()
-        await self._left.wait()
+    async def one_has_moved(self) -> None:
+        """Wait until a call has begun to act or has left."""
+        self._moved = self._moved or Event()
+        await self._moved.wait()
+
+    def moved(self) -> None:
+        """Wake whoever waits for a call to begin or to leave."""
+        if self._moved:
+            self._moved.set()
+            self._moved = None
 
     async def _work(self) -> None:
         """Run call after call. One scope serves until a call is cancelled: making one costs a sixth of a call."""
@@ -241,9 +248,7 @@ class Turn:
         if self._news:
             self._news.set()
             self._news = None
-        if self._left:
-            self._left.set()
-            self._left = None
+        self.moved()
 
     def _find(self, name: str) -> BoundTool | None:
         try:

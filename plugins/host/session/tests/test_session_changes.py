@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from pegboard import Board, Context, Event, Input, ProviderError, Settings, Tool, hookimpl
-from pegboard_session import Budget, ReplayProvider, Session, Transcript, answer_slash_command
+from pegboard_session import Budget, ReplayProvider, Session, SlashCommandError, Transcript, answer_slash_command
 
 SAID = {"content": [{"type": "text", "text": "Done."}]}
 
@@ -81,8 +81,7 @@ async def test_a_model_without_a_price_is_refused_where_a_budget_needs_one() -> 
         assert session.model == "one"
 
 
-async def test_an_unknown_command_is_answered_with_the_nearest_names() -> None:
+async def test_an_unknown_command_is_refused_with_the_nearest_names() -> None:
     async with Session(Board(Settings(), [], tools=[Which()]), ReplayProvider([])) as session:
-        said = await answer_slash_command(session, "xyzzy", "")
-    assert isinstance(said, str)
-    assert said.startswith("There is no command /xyzzy.")
+        with pytest.raises(SlashCommandError, match=r"^There is no command /xyzzy\."):
+            await answer_slash_command(session, "xyzzy", "")

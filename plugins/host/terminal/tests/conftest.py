@@ -25,7 +25,7 @@ def said(*texts: str) -> dict[str, Any]:
     return {"content": [{"type": "text", "text": text} for text in texts]}
 
 
-def called(name: str, **given: Any) -> dict[str, Any]:
+def called(name: str, /, **given: Any) -> dict[str, Any]:
     return {"content": [{"type": "tool_use", "name": name, "input": given}]}
 
 
@@ -67,6 +67,10 @@ class Terminal:
     @property
     def text(self) -> str:
         return "\n".join(self.lines)
+
+    def lines_with(self, beginning: str) -> list[str]:
+        """The lines that begin like this."""
+        return [line for line in self.lines if line.startswith(beginning)]
 
     def until(self, condition: str | Callable[[], object]) -> None:
         """Wait until this text is on the screen, or this holds."""

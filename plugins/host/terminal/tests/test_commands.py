@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import re
 
+import pytest
+
 from .conftest import Terminal, World, called, said
+
+ESC = "\x1b"
+QUESTION = "Restore 2 files? [y/N]"
 
 
 def ask(terminal: Terminal, line: str, expected: str) -> None:
@@ -57,3 +62,66 @@ def test_clear_begins_a_new_session_and_resume_goes_back(world: World) -> None:
     terminal.type(f"/resume {first[1]}")
     terminal.until("Continuing session")
     terminal.until(lambda: terminal.text.replace("\n", "").count(f" · session {first[1]}") == 2)
+
+
+@pytest.mark.parametrize("columns", [80, 40])
+def test_undo_lists_asks_and_restores_what_a_command_made(world: World, columns: int) -> None:
+    (world.work / "make.sh").write_text("echo hi > one.txt; echo hi > two.txt\n")
+    made = called("Bash", command="sh make.sh")
+    terminal = world.open(made, said("Made."), words=("--allow", "Bash(sh *)"), size=(columns, 24)).ready()
+    terminal.type("go")
+    terminal.until("Made.")
+    ask(terminal, "/diff", "+++ b/two.txt")
+    for answer, then in (("\r", "Nothing was done."), ("what\r", "Please answer y, n.")):
+        terminal.type("/undo")
+        terminal.until(lambda: terminal.lines_with(QUESTION))
+        terminal.press(answer)
+        terminal.until(then)
+    terminal.press(ESC)
+    terminal.until("/undo was stopped.")
+    assert (world.work / "one.txt").exists()
+    assert max(map(len, terminal.lines)) <= columns
+    terminal.resize(120 - columns, 24)
+    terminal.type("/undo 1")
+    terminal.until(lambda: terminal.lines_with(QUESTION))
+    terminal.press("y\r")
+    terminal.until("Restored 2 files:")
+    assert [path.name for path in world.work.iterdir()] == ["make.sh"]
+    ask(terminal, "/diff", "The tools have changed no file.")
+    ask(terminal, "/undo", "There is nothing to undo.")
+
+
+def test_a_dumb_terminal_asks_before_undo_too(world: World) -> None:
+    world.more["TERM"] = "dumb"
+    terminal = world.open(called("Write", file_path="a.txt", content="x\n"), said("Made."), words=("--allow", "Write"))
+    terminal.ready().press("go\n")
+    terminal.until("Made.")
+    terminal.press("/undo\n")
+    terminal.until("Restore 1 file? [y/N]")
+    terminal.press("y\n")
+    terminal.until("Restored 1 file:")
+    assert not (world.work / "a.txt").exists()
+
+
+def test_a_long_answer_of_a_command_is_folded(world: World) -> None:
+    text = "".join(f"line {number}\n" for number in range(400))
+    write = called("Write", file_path="long.txt", content=text)
+    terminal = world.open(write, said("Written."), words=("--allow", "Write")).ready()
+    terminal.type("go")
+    terminal.until("Written.")
+    ask(terminal, "/diff", "103 more lines (Ctrl-O shows all)")
+    assert "+line 399" not in terminal.text
+    terminal.press("\x0f")
+    terminal.until("+line 399")
+
+
+def test_a_file_that_a_command_changed_is_in_the_diff(world: World) -> None:
+    (world.work / "notes.txt").write_text("one\n")
+    change = called("Bash", command="echo two >> notes.txt")
+    terminal = world.open(
+        change, said("Changed."), words=("--permission-mode", "acceptEdits", "--allow", "Bash")
+    ).ready()
+    terminal.type("go")
+    terminal.until("Changed.")
+    ask(terminal, "/diff", " one\n+two")
+    assert b"\x1b[32m+two" in terminal.raw

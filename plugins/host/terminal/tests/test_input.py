@@ -25,6 +25,30 @@ def test_several_lines_are_one_prompt_by_paste_backslash_or_alt_enter(world: Wor
     assert "> x\n  y" in terminal.text
 
 
+def test_keys_of_emacs_edit_the_line_and_shift_enter_begins_another(world: World) -> None:
+    terminal = world.open(said("Edited."), said("Two lines."), size=(40, 20)).ready()
+    terminal.press("two three\x01one \x05 four\x17\x17\x19\x1bb\x1bd!\r")  # ^A ^E ^W ^W ^Y M-b M-d
+    terminal.until("Edited.")
+    assert "> one two three !" in terminal.text
+    terminal.press("a\x1b[13;2ub\x1b[27;2;13~c\r")
+    terminal.until("Two lines.")
+    assert "> a\n  b\n  c" in terminal.text
+
+
+def test_another_folder_has_a_history_of_its_own(world: World) -> None:
+    first = world.open(said("One.")).ready()
+    first.type("only here")
+    first.until("One.")
+    first.press(CTRL_D)
+    assert first.end() == 0
+    world.work = world.work.with_name("elsewhere")
+    world.work.mkdir()
+    other = world.open(said("Two.")).ready()
+    other.press(f"{UP}typed")
+    other.until("> typed")
+    assert "only here" not in other.text
+
+
 def test_earlier_inputs_of_the_folder_come_back_and_are_searched(world: World) -> None:
     first = world.open(said("One."), said("Two.")).ready()
     first.type("the alpha prompt")
@@ -77,7 +101,7 @@ def test_esc_stops_the_turn_keeps_what_was_done_and_goes_on_with_what_was_typed(
     script = (called("Bash", command="echo kept > kept.txt"), SLEEP, said("After it."))
     terminal = world.open(*script, words=(*SLEEPS, "--allow", "Bash(echo *)", "--permission-mode", "acceptEdits"))
     terminal.ready().type("go")
-    terminal.until("Running 1 call")
+    terminal.until("Run: sleep 300")
     terminal.type("and then this")
     terminal.until("queued: and then this")
     terminal.press(ESC)

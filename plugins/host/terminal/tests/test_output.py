@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import sys
 
@@ -72,6 +73,35 @@ def test_forty_columns_and_a_resize_in_the_middle(world: World) -> None:
     terminal.until(lambda: terminal.lines[-1] == "" or " tokens" in terminal.text)
 
 
+def test_a_call_says_how_long_it_runs_and_the_status_what_it_costs(world: World) -> None:
+    (world.home / ".pegboard").mkdir()
+    price = {"input": 1000, "output": 1000, "cacheRead": 0, "cacheWrite": 0}
+    (world.home / ".pegboard/settings.json").write_text(json.dumps({"prices": {"*": price}}))
+    call = called("Bash", command="until [ -e go ]; do sleep 0.05; done")
+    end = {**said("Over."), "usage": {"input_tokens": 500, "output_tokens": 500}}
+    terminal = world.open(call, end, words=("--allow", "Bash")).ready()
+    terminal.type("wait")
+    terminal.until(lambda: re.search(r"Running 1 call; Esc stops [1-9]\d* s", terminal.text))
+    assert re.search(r"Run: until .* [0-9.]+ s", terminal.text)
+    (world.work / "go").touch()
+    terminal.until("Over.")
+    terminal.until(lambda: re.search(r"in use · 1.0k tokens · 1.0000|% of .* · 1.0k tokens · 1.0000", terminal.text))
+
+
+def test_a_question_and_an_answer_survive_a_resize_in_the_middle(world: World) -> None:
+    script = (called("Bash", command="touch asked"), said(" ".join(f"word{number}" for number in range(40))))
+    terminal = world.open(*script).ready()
+    terminal.type("go")
+    terminal.until("Run it? [")
+    terminal.resize(40, 24)
+    terminal.press("y\r")
+    terminal.until("word39")
+    assert (world.work / "asked").exists()
+    assert max(len(line) for line in terminal.lines if line.startswith("word")) <= 40
+    terminal.press("\x1b[Z")
+    terminal.until("mode acceptEdits")
+
+
 def test_nobody_else_steers_the_terminal(world: World) -> None:
     (world.work / "evil.txt").write_text("\x1b]0;from a file\x07 \x1b[2Jx\n")
     script = (said("\x1b]0;from a model\x07 hello"), called("Bash", command="cat evil.txt"), said("Over."))
@@ -126,3 +156,20 @@ def test_work_in_the_background_is_news(world: World) -> None:
     terminal.type("go")
     terminal.until("Started.")
     terminal.until("◆ The background task task-")
+
+
+def test_agents_are_shown_and_the_end_of_one_in_the_background_is_news(world: World) -> None:
+    (world.work / "a.txt").write_text("x\n")
+    given = {"description": "look", "prompt": "look", "subagent_type": "Explore", "name": "ann"}
+    script = (
+        called("Agent", **given, run_in_background=True),
+        {"agent": "ann", **called("Read", file_path="a.txt")},
+        {"agent": "ann", **said("Seen.")},
+        said("Started."),
+    )
+    terminal = world.open(*script, size=(40, 24)).ready()
+    terminal.type("go")
+    terminal.until("Started.")
+    terminal.until(lambda: re.search(r"◆ A background agent has finished\.[^…]*\n", terminal.text))
+    assert re.search(r"ok +\[\w+\] Read", terminal.text)
+    assert len(re.findall(r"Explore ann \[\w+\]", terminal.text)) >= 2, "its beginning and its end"

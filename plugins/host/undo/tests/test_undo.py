@@ -40,7 +40,14 @@ class World:
 
     def session(self, *calls: tuple[str, dict[str, Any]], words: tuple[str, ...] = ()) -> str:
         """One prompt that makes these calls, one after another; returns what was said on stderr."""
-        turns = [{"content": [{"type": "tool_use", "name": name, "input": given}]} for name, given in calls]
+        return self.answers(*([call] for call in calls), words=words)
+
+    def answers(self, *answers: list[tuple[str, dict[str, Any]]], words: tuple[str, ...] = ()) -> str:
+        """One prompt with these answers of the model, each with some calls; returns what was said on stderr."""
+        turns = [
+            {"content": [{"type": "tool_use", "name": name, "input": given} for name, given in calls]}
+            for calls in answers
+        ]
         turns.append({"content": [{"type": "text", "text": "Done."}]})
         script = self.home / "script.jsonl"
         script.write_text("\n".join(map(json.dumps, turns)))
@@ -153,6 +160,68 @@ def test_what_a_command_did_to_tracked_and_touched_files_is_taken_back(world):
     )
 
 
+def test_files_that_a_command_makes_without_naming_them_are_removed(world):
+    (world.work / "kept.txt").write_text("kept\n")
+    (world.work / "make.sh").write_text("mkdir -p out/deep; for n in 1 2 3; do echo $n > out/deep/$n.txt; done\n")
+    world.session(bash("sh make.sh"))
+    assert len(list(world.work.glob("out/deep/*.txt"))) == 3
+    shown = world.undo("--yes")
+    assert {entry["action"] for entry in shown["files"]} == {"remove"}
+    assert shown["uncovered"] == []
+    assert [path.name for path in world.work.rglob("*.txt")] == ["kept.txt"]
+
+
+def test_an_unknown_file_that_a_command_changes_is_named_as_not_covered(world):
+    (world.work / "mine.txt").write_text("mine\n")
+    (world.work / "change.sh").write_text("echo x >> mine.txt; echo new > new.txt\n")
+    said = world.session(bash("sh change.sh"))
+    why = f"it changed or removed {world.work}/mine.txt, which git does not track and the session had not read."
+    assert f"pegboard undo does not cover all that the command did: {why}" in said
+    shown = world.undo("--yes")
+    assert (shown["restored"], shown["uncovered"]) == (True, [{"turn": 1, "reason": why}])
+    assert (world.work / "mine.txt").read_text() == "mine\nx\n"
+    assert not (world.work / "new.txt").exists()
+
+
+def test_a_folder_with_too_many_files_is_said(world, monkeypatch):
+    monkeypatch.setattr("pegboard_undo.checkpoint.list_files", lambda *_: None)
+    (world.work / "make.sh").write_text("echo new > new.txt\n")
+    said = world.session(bash("sh make.sh"), bash("echo x > named.txt"))
+    why = f"{world.work} has too many files to see which ones it made."
+    assert said.count(why) == 1, "it is said once"
+    shown = world.undo("--yes")
+    assert shown["uncovered"] == [{"turn": 1, "reason": why}]
+    assert [Path(entry["path"]).name for entry in shown["files"]] == ["named.txt"]
+
+
+def test_what_a_command_does_in_the_background_is_taken_back(world):
+    (world.work / "tracked.txt").write_text("before\n")
+    world.commit()
+    (world.work / "later.sh").write_text(
+        "echo begun > begun.txt; until [ -e go ]; do sleep 0.05; done; echo x > tracked.txt; echo new > late.txt\n"
+    )
+    wait = "until [ -e begun.txt ]; do sleep 0.05; done; echo mine > other.txt; touch go"
+    wait += "; until [ -e late.txt ]; do sleep 0.05; done"
+    background = ("Bash", {"command": "sh later.sh", "run_in_background": True})
+    world.session(background, write("tool.txt", "by a tool\n"), bash(wait))
+    shown = world.undo()
+    actions = {Path(entry["path"]).name: entry["action"] for entry in shown["files"]}
+    made = dict.fromkeys(("begun.txt", "go", "late.txt", "other.txt", "tool.txt"), "remove")
+    assert (actions, shown["refused"]) == ({"tracked.txt": "restore", **made}, [])
+    world.undo("--yes")
+    assert (world.work / "tracked.txt").read_text() == "before\n"
+    assert sorted(path.name for path in world.work.iterdir()) == [".git", "later.sh", "tracked.txt"]
+
+
+def test_a_command_that_the_end_of_the_session_stops_is_covered(world):
+    (world.work / "later.sh").write_text("echo new > late.txt; sleep 600\n")
+    background = ("Bash", {"command": "sh later.sh", "run_in_background": True})
+    world.session(background, bash("until [ -e late.txt ]; do sleep 0.05; done; true > /dev/null"))
+    assert "remove" in world.pegboard("undo").stdout
+    world.undo("--yes")
+    assert not (world.work / "late.txt").exists()
+
+
 def test_a_command_that_only_reads_takes_no_checkpoint(world):
     (world.work / "a.txt").write_text("a\n")
     world.session(READ, bash("cat a.txt"))
@@ -206,4 +275,19 @@ def test_a_slash_command_does_the_same_in_a_prompt(world):
     assert done.stdout == f"Restored 1 file: {world.work}/a.txt.\n"
     assert not (world.work / "a.txt").exists()
     wrong = world.pegboard("run", "/undo all", "--continue", "--replay", str(world.home / "script.jsonl"))
-    assert wrong.stdout.startswith("Write /undo to see the last turn")
+    assert wrong.stdout.startswith("Write /undo for the last turn, or /undo TURN")
+
+
+def test_changes_that_overlap_are_all_undone(world: World) -> None:
+    names = [f"{number}.txt" for number in range(12)]
+    for name in names:
+        (world.work / name).write_text("before\n")
+    read = [("Read", {"file_path": name}) for name in names]
+    edit = [("Edit", {"file_path": name, "old_string": "before", "new_string": f"in {name}"}) for name in names]
+    made = [("Write", {"file_path": f"new/{name}", "content": "new\n"}) for name in names]
+    world.answers(read, [*edit, *made])
+    assert [(world.work / name).read_text() for name in names] == [f"in {name}\n" for name in names]
+    assert len(list((world.work / "new").iterdir())) == 12
+    world.undo("--yes")
+    assert [(world.work / name).read_text() for name in names] == ["before\n"] * 12
+    assert not list(world.work.glob("new/*"))

@@ -59,18 +59,29 @@ def call(request, name, args):
         token = request["params"]["_meta"]["progressToken"]
         for step in (1, 2):
             say({"method": "notifications/progress", "params": {"progressToken": token, "progress": step, "total": 2}})
+    if name == "long":
+        return text("a long line\n" * 50_000)
     if name == "fail":
         return text("It did not work.", isError=True)
     return text(args.get("text", "done"))
 
 
+def meet(folder):
+    """Wait for all the others."""
+    open(f"{folder}/{HOW['number']}", "w").close()
+    while len(os.listdir(folder)) < HOW["of"]:
+        time.sleep(0.01)
+
+
 def main():
     if seconds := HOW.get("wait"):
         time.sleep(seconds)
+    if folder := HOW.get("starts"):
+        open(f"{folder}/{len(os.listdir(folder))}", "w").close()
+    if HOW.get("end"):
+        os._exit(HOW["end"])
     if folder := HOW.get("meet"):
-        open(f"{folder}/{HOW['number']}", "w").close()
-        while len(os.listdir(folder)) < HOW["of"]:
-            time.sleep(0.01)
+        meet(folder)
     if HOW.get("hang"):
         time.sleep(600)
     if HOW.get("stderr"):
@@ -104,6 +115,9 @@ def main():
             say({"id": number, "error": {"code": -32601, "message": f"There is no method {method}."}})
     if HOW.get("ignore_end"):
         time.sleep(600)
+    if folder := HOW.get("part"):
+        meet(folder)
+        open(f"{folder}/../met-{HOW['number']}", "w").close()
 
 
 main()

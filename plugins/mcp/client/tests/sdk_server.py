@@ -24,7 +24,19 @@ COLOUR = {
     "properties": {"colour": {"type": "string", "enum": ["red", "blue"], "default": "red"}},
     "required": ["colour"],
 }
-NAMES = ["content", "structured", "ask", "sample", "grow", "headers", "roots", "long", "burst"]
+EVERY_KIND = {
+    "type": "object",
+    "properties": {
+        "name": {"type": "string", "title": "Name", "description": "What to call it", "minLength": 2},
+        "size": {"type": "integer", "minimum": 1, "maximum": 9},
+        "weight": {"type": "number"},
+        "sure": {"type": "boolean", "default": False},
+        "colour": {"type": "string", "oneOf": [{"const": "r", "title": "Red"}, {"const": "b", "title": "Blue"}]},
+        "extras": {"type": "array", "items": {"type": "string", "enum": ["x", "y", "z"]}},
+    },
+    "required": ["name", "size", "colour"],
+}
+NAMES = ["content", "structured", "ask", "form", "sample", "grow", "headers", "roots"]
 extra: list[str] = []
 bus = InMemorySubscriptionBus()
 seen_headers: dict[str, str] = {}
@@ -44,12 +56,9 @@ async def on_call(ctx: Any, params: Any) -> Any:
     if name == "ask":
         return await ask(ctx, params)
     if name == "sample":
-        message = types.SamplingMessage(role="user", content=types.TextContent(type="text", text="Say hi"))
-        try:
-            said = await ctx.session.create_message(messages=[message], max_tokens=10)
-        except Exception as error:
-            return types.CallToolResult(content=[text(f"refused: {error}")])
-        return types.CallToolResult(content=[text(f"the model said {said.content.text}")])
+        return await sample(ctx, params)
+    if name == "form":
+        return await ask(ctx, params, EVERY_KIND)
     if name == "grow":
         extra.append(f"grown_{len(extra)}")
         await ctx.session.send_tool_list_changed()
@@ -57,18 +66,37 @@ async def on_call(ctx: Any, params: Any) -> Any:
     if name == "headers":
         return types.CallToolResult(content=[text(str(sorted(seen_headers.items())))])
     if name == "roots":
-        found = await ctx.session.list_roots()
+        if not ctx.session.can_send_request and not params.input_responses:
+            requests = {"r": types.ListRootsRequest()}
+            return types.InputRequiredResult(input_requests=requests, request_state="1")
+        found = params.input_responses["r"] if params.input_responses else await ctx.session.list_roots()
         return types.CallToolResult(content=[text(" ".join(str(root.uri) for root in found.roots))])
     return types.CallToolResult(content=[text("done")])
 
 
-async def ask(ctx: Any, params: Any) -> Any:
+async def sample(ctx: Any, params: Any) -> Any:
+    message = types.SamplingMessage(role="user", content=types.TextContent(type="text", text="Say hi"))
+    try:
+        if ctx.session.can_send_request:
+            said = await ctx.session.create_message(messages=[message], max_tokens=10, system_prompt="Be brief.")
+        elif params.input_responses:
+            said = params.input_responses["s"]
+        else:
+            wanted = types.CreateMessageRequestParams(messages=[message], max_tokens=10, system_prompt="Be brief.")
+            requests = {"s": types.CreateMessageRequest(params=wanted)}
+            return types.InputRequiredResult(input_requests=requests, request_state="1")
+    except Exception as error:
+        return types.CallToolResult(content=[text(f"refused: {error}")])
+    return types.CallToolResult(content=[text(f"{said.model} said {said.content.text}")])
+
+
+async def ask(ctx: Any, params: Any, form: dict[str, Any] = COLOUR) -> Any:
     if ctx.session.can_send_request:
-        said = await ctx.session.elicit_form("Which colour?", COLOUR, related_request_id=ctx.request_id)
+        said = await ctx.session.elicit_form("Which colour?", form, related_request_id=ctx.request_id)
     elif params.input_responses:
         said = params.input_responses["q"]
     else:
-        question = types.ElicitRequestFormParams(message="Which colour?", requested_schema=COLOUR)
+        question = types.ElicitRequestFormParams(message="Which colour?", requested_schema=form)
         requests = {"q": types.ElicitRequest(params=question)}
         return types.InputRequiredResult(input_requests=requests, request_state="1")
     return types.CallToolResult(content=[text(f"{said.action} {said.content}")])

@@ -29,6 +29,9 @@ def test_a_server_is_added_tried_used_and_removed(world, pegboard):
     assert "It was never reached." in pegboard("mcp", "list")
     assert pegboard("mcp", "test", "notes") == "notes: connected, 1 tool\n  mcp__notes__echo\n"
     assert "mcp__notes__echo" in pegboard("tools")
+    given = json.dumps({"mine": entry})
+    assert "mine: connected, 1 tool" in pegboard("mcp", "test", "--mcp-config", given, "mine")
+    assert "mcp__mine__echo" in pegboard("tools", "--mcp-config", given)
     assert pegboard("call", "--yes", "mcp__notes__echo", "text=hello") == "hello\n"
     assert "The MCP server notes: 1 tool when it was last reached." in pegboard("doctor", "--json")
     (row,) = json.loads(pegboard("mcp", "list", "--json"))
@@ -40,9 +43,11 @@ def test_a_server_is_added_tried_used_and_removed(world, pegboard):
 def test_wrong_words_are_explained(world, pegboard):
     assert "There is no sub-command 'lst'. Did you mean list?" in pegboard("mcp", "lst", code=2)
     assert "There is no MCP server 'nothing'. The servers are: none." in pegboard("mcp", "test", "nothing", code=2)
+    assert pegboard("mcp", "add", code=2).endswith("the following arguments are required: NAME, COMMAND|URL\n")
     assert "takes no arguments" in pegboard("mcp", "add", "docs", "https://example.com/mcp", "x", code=2)
     pegboard("mcp", "add", "broken", "no-such-program-anywhere")
     assert "broken: The program no-such-program-anywhere was not found." in pegboard("mcp", "test", code=1)
+    assert "The MCP server broken: The program no-such-program-anywhere was not found." in pegboard("doctor", code=1)
     assert "only servers with a url have logins" in pegboard("mcp", "login", "broken", code=2)
 
 

@@ -1,9 +1,13 @@
 """Servers that misbehave: each has a clear outcome, and the session continues."""
 
+import dataclasses
 import json
+import socket
 import sys
 
 import pytest
+
+from pegboard_mcp import connection as connection_module
 
 from .world import close, raw, tool, until
 
@@ -39,8 +43,35 @@ async def test_a_dead_server_comes_back_by_itself(world):
     await close(board)
 
 
+async def test_a_server_that_never_works_rests_after_six_attempts_until_it_is_called(world, monkeypatch):
+    monkeypatch.setattr(connection_module, "FIRST_PAUSE", 0.01)
+    monkeypatch.setattr(connection_module, "LONGEST_PAUSE", 0.02)
+    starts = world.project / "starts"
+    starts.mkdir()
+    known = world.board({"notes": raw()})  # Its tools are known from a time when it worked.
+    await world.connect(known)
+    await close(known)
+    board = world.board({"notes": raw()})
+    connection = board.services.others["mcp"].connections["notes"]
+    broken = dataclasses.replace(connection.server, entry=raw(starts=str(starts), end=3))
+    connection.server = broken
+    await world.connect(board)
+    await until(lambda: len(list(starts.iterdir())) == connection_module.MOST_FAILURES and connection.state == "failed")
+    result = await board.call("mcp__notes__echo", {"text": "a"})
+    assert "The MCP server notes is not there. It ended with exit code 3." in result.text
+    assert len(list(starts.iterdir())) == connection_module.MOST_FAILURES + 1
+    await close(board)
+
+
 async def test_a_server_that_hangs_at_its_start(world):
     state, problem = await state_of(world, raw(hang=True), mcp={"connectTimeout": 0.5})
+    assert (state, problem) == ("failed", "It did not answer within 0.5 s.")
+
+
+async def test_an_address_that_takes_connections_and_never_answers(world):
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        url = f"http://127.0.0.1:{listener.getsockname()[1]}/mcp"
+        state, problem = await state_of(world, {"url": url}, mcp={"connectTimeout": 0.5})
     assert (state, problem) == ("failed", "It did not answer within 0.5 s.")
 
 

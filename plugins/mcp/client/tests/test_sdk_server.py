@@ -12,7 +12,7 @@ from pegboard import Allow, Answer, Image, Text
 from pegboard_mcp import slash
 from pegboard_session import Session, SlashPrompt
 
-from .test_stdio import Scripted
+from .scripted import Scripted
 from .world import Person, close, until
 
 pytestmark = pytest.mark.anyio
@@ -74,6 +74,7 @@ async def test_everything_that_a_server_can_do(world, http, kind):
     assert (await board.call("mcp__sdk__ask")).text == "decline None"
     assert "The MCP server sdk asks: Which colour?" in person.questions[0].description
 
+    assert (await board.call("mcp__sdk__roots")).text == world.project.as_uri()
     version = connection.version
     await board.call("mcp__sdk__grow")
     await until(lambda: connection.version > version)

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -11,8 +12,7 @@ from pathlib import Path
 import anyio
 import pytest
 
-from pegboard import Board, ToolError, hookimpl
-from pegboard_session import Session, Stop, TextDelta, ToolCall
+from pegboard import ToolError, hookimpl
 
 from .world import YES, Person, close, raw, tool, until
 
@@ -106,8 +106,9 @@ async def test_rules_of_people_apply_to_servers_and_tools(world):
     await close(board)
 
 
-async def test_an_entry_leaves_out_tools_and_pins_others(world):
-    more = {"tools": {"deny": ["two"]}, "alwaysLoad": True}
+@pytest.mark.parametrize("pinned", ["alwaysLoad", "always_load"])
+async def test_an_entry_leaves_out_tools_and_pins_others(world, pinned):
+    more = {"tools": {"deny": ["two"]}, pinned: True}
     board = world.board({"notes": raw(tools=[tool("one"), tool("two")], more=more)})
     await world.connect(board)
     assert names(board) == ["mcp__notes__one"]
@@ -169,6 +170,17 @@ async def test_progress_reaches_the_caller(world):
     ctx = board.context(on_progress=seen.append)
     await board.call("mcp__notes__progress", {}, ctx)
     assert [one.message for one in seen] == ["1 of 2", "2 of 2"]
+    await close(board)
+
+
+async def test_a_long_result_is_cut_and_saved(world):
+    board = world.board({"notes": raw(tools=[tool("long")])})
+    await world.connect(board)
+    result = await board.call("mcp__notes__long")
+    assert result.is_error is False
+    assert len(result.text) < 100_000
+    saved = re.search(r"saved in full in (\S+):", result.text)
+    assert len(Path(saved[1]).read_text()) == 600_000
     await close(board)
 
 
@@ -249,68 +261,11 @@ async def test_servers_connect_at_the_same_time(world):
     await close(board)
 
 
-async def test_a_session_starts_servers_and_ends_them(world):
-    board = world.board({"notes": raw(instructions="Use echo for everything.")}, mcp={"startWait": 120})
-    hub = board.services.others["mcp"]
-    provider = Scripted([("mcp__notes__echo", {"text": "from the model"})])
-    async with Session(board, provider) as session:
-        outcome = await session.run("Go")
-        assert outcome.text == "from the model"
-        assert hub.connections["notes"].state == "ready"
-    assert hub.connections["notes"].state == "idle"
-    assert "mcp__notes__echo" in [tool["name"] for tool in provider.requests[0].tools]
-    later = Scripted([])
-    async with Session(board, later) as session:
-        await session.run("Go")
-    assert "Use echo for everything." in str(later.requests[0].system)
-
-
-async def test_a_slow_server_delays_the_first_request_no_longer_than_the_limit(world):
-    known = world.board({"notes": raw()})
-    await world.connect(known)
-    await close(known)
-    board = world.board({"slow": raw(hang=True), "notes": raw()}, mcp={"startWait": 0.2, "connectTimeout": 600})
-    provider = Scripted([])
-    async with Session(board, provider) as session:
-        await session.run("Go")
-    listed = [tool["name"] for tool in provider.requests[0].tools]
-    assert [name for name in listed if name.startswith("mcp__")] == ["mcp__notes__echo"]
-
-
-class Scripted:
-    """A model that makes the given calls and then repeats the last result."""
-
-    name = "scripted"
-
-    def __init__(self, calls):
-        self.calls, self.requests = list(calls), []
-
-    async def stream(self, request):
-        self.requests.append(request)
-        if self.calls:
-            name, args = self.calls.pop(0)
-            yield ToolCall(f"call-{len(self.requests)}", name, json.dumps(args))
-            yield Stop("tool_use")
-            return
-        last = request.messages[-1]["content"][-1]
-        said = last["content"][0]["text"] if last["type"] == "tool_result" else "done"
-        yield TextDelta(said)
-        yield Stop("end_turn")
-
-
-async def test_servers_never_change_the_bytes_of_the_partitions_before_them(world):
-    def bytes_of(board):
-        return [entry.definition for entry in board.pool.entries if entry.partition != "dynamic"]
-
-    without = Board.load(cwd=world.project, env=world.env)
-    board = world.board({"notes": raw(), "aaa": raw(tools=[tool("Zed"), tool("Alpha")])})
-    before = bytes_of(board)
+async def test_servers_end_at_the_same_time(world):
+    """Each waits at its end for the others. One after another, only the last would find them all."""
+    parting = world.project / "parting"
+    parting.mkdir()
+    board = world.board({f"server{number}": raw(part=str(parting), number=number, of=5) for number in range(5)})
     await world.connect(board)
-    listed = [entry.partition for entry in board.pool.entries]
-    assert listed == sorted(listed, key=["built-in", "third-party", "dynamic"].index)
-    assert bytes_of(without) == before == bytes_of(board)
     await close(board)
-    fewer = world.board({"notes": raw()})
-    assert bytes_of(fewer) == before
-    joined, alone = fewer.pool.request_bytes(), without.pool.request_bytes()
-    assert joined.startswith(alone.rstrip(b"]"))
+    assert len(list(world.project.glob("met-*"))) >= 2

@@ -90,6 +90,15 @@ def test_a_request_under_a_name_of_the_server_comes_in(server, headers):
     assert status(server, headers, body=INITIALIZE)[0] == 200
 
 
+def test_an_older_client_is_told_over_http_too_that_tools_may_change(server):
+    """The protocol library says so by itself only to clients that start the server."""
+    connection = request(server, {}, body=INITIALIZE)
+    lines = connection.getresponse().read().decode().splitlines()
+    connection.close()
+    [data] = [line.removeprefix("data: ") for line in lines if line.startswith("data: {")]
+    assert json.loads(data)["result"]["capabilities"]["tools"] == {"listChanged": True}
+
+
 def test_the_token_is_not_said_where_it_was_given(server):
     assert TOKEN not in server.log.read_text()
     assert server.port != 0

@@ -1,5 +1,8 @@
 """Options, tokens and names of the server: everything that is decided before a client connects."""
 
+import re
+from importlib.metadata import entry_points, requires
+
 import pytest
 
 from pegboard import SettingsError
@@ -111,3 +114,9 @@ def test_only_pages_of_the_server_itself_may_call_it_unless_more_are_named():
     names = Names.of("127.0.0.1", 80, [], ["https://Page.example/"])
     own = {"http://127.0.0.1:80", "http://localhost:80", "http://[::1]:80"}
     assert names.origins == {*own, "https://page.example"}
+
+
+def test_the_command_that_serve_is_a_part_of_is_installed_along():
+    needed = {re.split("[<>=~! ]", line)[0] for line in requires("pegboard-mcp-server") or ()}
+    [owner] = [point.dist.name for point in entry_points(group="pegboard.commands", name="mcp") if point.dist]
+    assert owner in needed

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pegboard import Deny
+from pegboard import Call, Deny
 
 
 def own(event, **said):
@@ -162,3 +162,17 @@ async def test_a_hook_that_fails_on_a_permission_request_can_deny(project):
     project.person.answer = Deny("never reached")
     project.hook("PermissionRequest", "exit 1", onError="deny")
     assert "failed. It exited with code 1." in (await project.call("Bash", command="true")).text
+
+
+@pytest.mark.parametrize("event", ["PreToolUse", "PostToolUse"])
+async def test_a_call_with_hooks_around_it_overlaps_with_no_other(project, event):
+    """A handler that counts the files twice, with a pause between: nothing else writes one meanwhile."""
+    counts = project.home / "counts.txt"
+    count = f"len(os.listdir({str(project.root)!r}))"
+    same = f"a = {count}; time.sleep(0.2); print(a == {count}, file=open({str(counts)!r}, 'a'))"
+    project.hook(event, project.script(f"import time; {same}"))
+    board = project.board()
+    calls = [Call(str(index), "Write", {"file_path": f"{index}.txt", "content": "x"}) for index in range(3)]
+    results = await board.run(calls, board.context(session_id="s1"))
+    assert [result.is_error for result in results] == [False] * 3
+    assert counts.read_text().split() == ["True"] * 3

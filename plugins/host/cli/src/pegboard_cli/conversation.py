@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING
 
 from pegboard_cli import options
@@ -16,8 +17,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pegboard import Board, Settings
+    from pegboard_cli.typed import Typed
     from pegboard_cli.views import View
-    from pegboard_session import Session, SlashSwitch
+    from pegboard_session import Session, SlashAnswer, SlashSwitch
 
 # Imports happen inside functions: the first line is shown before what is slow to import.
 
@@ -122,26 +124,58 @@ async def talk(session: Session, view: View) -> int | SlashSwitch:
 async def chat(session: Session, view: View) -> int | SlashSwitch:
     """Plain lines from the terminal, until end of file."""
     from pegboard import PegboardError
-    from pegboard_session import SlashExit, SlashPrompt, SlashSwitch, answer_slash_command, split_slash_command
 
     while True:
         line = await view.terminal_input.line(view.prompt)
         if not line:
             return OK
         try:
-            if slash := split_slash_command(line.strip()):
-                said = await answer_slash_command(session, *slash)
-                if isinstance(said, SlashExit):
-                    return OK
-                if isinstance(said, SlashSwitch):
-                    return said
-                line = said.text if isinstance(said, SlashPrompt) else ""
-                if isinstance(said, str):
-                    view.show_answer(said)
-            if line.strip():
-                view.finish(await session.run(line), session)
+            ending = await chat_line(session, view, line)
         except PegboardError as error:
             view.fail(str(error))
+            continue
+        if ending is not None:
+            return ending
+
+
+async def chat_line(session: Session, view: View, line: str) -> int | SlashSwitch | None:
+    """Answer one line: a prompt, or a command. What it returns ends the conversation."""
+    from pegboard_session import SlashExit, SlashPrompt, SlashSwitch, answer_slash_command, split_slash_command
+
+    if slash := split_slash_command(line.strip()):
+        said = await confirmed(await answer_slash_command(session, *slash), view)
+        if isinstance(said, SlashExit):
+            return OK
+        if isinstance(said, SlashSwitch):
+            return said
+        line = said.text if isinstance(said, SlashPrompt) else ""
+        if isinstance(said, str):
+            view.show_answer(said)
+    if line.strip():
+        view.finish(await session.run(line), session)
+    return None
+
+
+async def confirmed(said: SlashAnswer, view: View) -> SlashAnswer:
+    """What a command answers, after it was asked whether it shall."""
+    from pegboard_session import SlashConfirm
+
+    while isinstance(said, SlashConfirm):
+        view.show_answer(said.text)
+        agreed = await view.terminal_input.ask(partial(agrees, said.question), view.question())
+        said = await said.then() if agreed else "Nothing was done."
+    return said
+
+
+def agrees(question: str, typed: Typed) -> bool:
+    """A yes or no of the person at the terminal. No answer, and the end of input, mean no."""
+    while True:
+        sys.stderr.write(f"{question} [y/N] ")
+        sys.stderr.flush()
+        word = typed.readline().strip().lower()
+        if word in ("", "n", "no", "y", "yes"):
+            return word in ("y", "yes")
+        sys.stderr.write("Please answer y, n.\n")
 
 
 def interrupt(session: Session) -> bool:

@@ -28,8 +28,8 @@ from pegboard_cli import program_messages as messages
 from pegboard_cli.main import OK, PROVIDER, USAGE
 from pegboard_cli.program_lines import LONGEST, read_lines
 from pegboard_cli.program_tools import Pending, ProgramTools
-from pegboard_cli.slash_prompt import UnknownCommandError, answer_prompt
-from pegboard_session import Outcome
+from pegboard_cli.slash_prompt import answer_prompt
+from pegboard_session import Outcome, SlashCommandError
 
 if TYPE_CHECKING:
     from pegboard_cli.views import StreamJsonView
@@ -95,7 +95,7 @@ class Program:
         while (prompt := await self._next()) is not None:
             try:
                 outcome = await self._answer(session, prompt)
-            except (ProviderError, UnknownCommandError) as error:
+            except (ProviderError, SlashCommandError) as error:
                 self.view.fail(str(error))
                 code = PROVIDER if isinstance(error, ProviderError) else USAGE
                 continue

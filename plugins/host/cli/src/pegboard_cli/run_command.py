@@ -198,11 +198,12 @@ async def answer(session: Session, view: View, prompt: str | Program) -> int:
 
 async def answer_one(session: Session, view: View, prompt: str) -> int:
     """One prompt, or the slash command that it names."""
-    from pegboard_cli.slash_prompt import UnknownCommandError, answer_prompt
+    from pegboard_cli.slash_prompt import answer_prompt
+    from pegboard_session import SlashCommandError
 
     try:
         outcome = await answer_prompt(session, prompt)
-    except UnknownCommandError as error:
+    except SlashCommandError as error:
         view.fail(str(error))
         return USAGE
     return finish(outcome, session, view)

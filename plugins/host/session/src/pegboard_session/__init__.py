@@ -43,7 +43,10 @@ if TYPE_CHECKING:
     from pegboard_session.restored import restore as restore
     from pegboard_session.retries import Retries as Retries
     from pegboard_session.session_options import SessionOptions as SessionOptions
+    from pegboard_session.slash_commands import SlashAnswer as SlashAnswer
     from pegboard_session.slash_commands import SlashCommand as SlashCommand
+    from pegboard_session.slash_commands import SlashCommandError as SlashCommandError
+    from pegboard_session.slash_commands import SlashConfirm as SlashConfirm
     from pegboard_session.slash_commands import SlashExit as SlashExit
     from pegboard_session.slash_commands import SlashPrompt as SlashPrompt
     from pegboard_session.slash_commands import SlashSwitch as SlashSwitch
@@ -82,7 +85,10 @@ _HOME = {
     "Session": "loop",
     "SessionOptions": "session_options",
     "SessionUsage": "usage",
+    "SlashAnswer": "slash_commands",
     "SlashCommand": "slash_commands",
+    "SlashCommandError": "slash_commands",
+    "SlashConfirm": "slash_commands",
     "SlashExit": "slash_commands",
     "SlashPrompt": "slash_commands",
     "SlashSwitch": "slash_commands",

@@ -73,6 +73,8 @@ class Session:
         self.is_running, self._context = False, list[Block]()
         self.on_task_stopped: list[Callable[[Task], None]] = []
         """Called with background work that is stopped."""
+        self.on_task_ended: list[Callable[[Task], None]] = []
+        """Called with background work that has ended, however it ended."""
         self.compaction: Compaction = Compaction(self)
         self._streams = EventStreams(self.desk.scoped)
 

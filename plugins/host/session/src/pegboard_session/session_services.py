@@ -34,7 +34,11 @@ async def open_services(session: Session, exits: AsyncExitStack) -> Services:
             for listener in session.on_task_stopped:  # Asked now: plugins add listeners after the services are open.
                 listener(task)
 
-        background = await exits.enter_async_context(LocalBackground(on_stop=tell))
+        def tell_end(task: Task) -> None:
+            for listener in session.on_task_ended:
+                listener(task)
+
+        background = await exits.enter_async_context(LocalBackground(on_end=tell_end, on_stop=tell))
     model = services.model
     if model is None or isinstance(model, ProviderModel):  # A sub-agent's questions are on its own account.
         model = ProviderModel(session.provider, session.model, account=session.account)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING, TypeAlias
 
+from pegboard import PegboardError
 from pegboard.hosting import Features, load_index, normalise
 from pegboard.wording import nearest
 
@@ -41,12 +42,30 @@ class SlashExit:
     """End the conversation."""
 
 
-SlashAnswer: TypeAlias = "str | SlashPrompt | SlashSwitch | SlashExit | None"
+@dataclass(frozen=True, slots=True)
+class SlashConfirm:
+    """Ask the person before something is done."""
+
+    text: str
+    """What would be done, shown before the question."""
+    question: str
+    """To be answered with yes or no: `Restore 2 files?`"""
+    then: Callable[[], Awaitable[SlashAnswer]]
+    """What a yes does."""
+    otherwise: str
+    """What is said where no one can be asked: how to agree beforehand."""
+
+
+SlashAnswer: TypeAlias = "str | SlashPrompt | SlashSwitch | SlashExit | SlashConfirm | None"
+
+
+class SlashCommandError(PegboardError):
+    """A line names a slash command that does not exist, or that cannot be run where it was written."""
 
 
 @dataclass(frozen=True, slots=True)
 class SlashCommand:
-    """One command. `run` returns a text to show, a prompt for the model, another session, the end, or None."""
+    """One command. `run` returns a text to show, a prompt, a question to confirm, another session, the end, or None."""
 
     name: str
     """Without the slash."""
@@ -112,10 +131,11 @@ def split_slash_command(line: str) -> tuple[str, str] | None:
 
 
 async def answer_slash_command(session: Session, name: str, arguments: str) -> SlashAnswer:
-    """What a command answers. One that does not exist is answered with the nearest names, and never sent to a model."""
+    """What a command answers. For one that does not exist a `SlashCommandError` has the nearest names."""
     found = find_slash_commands(session)
     if name in found:
         return await found[name].run(session, arguments)
     close = nearest(name, found, 3) or [known for known in found if known.startswith(name[:1])]
     hint = f" Did you mean {' or '.join(f'/{known}' for known in close[:3])}?" if close else ""
-    return f"There is no command /{name}.{hint} /help lists them all."
+    listed = "/help lists them all." if "help" in found else f"The commands are {', '.join(found) or 'none'}."
+    raise SlashCommandError(f"There is no command /{name}.{hint} {listed}")

@@ -111,10 +111,12 @@ class Calls:
         except Exception:  # A picture that cannot be drawn must not end the conversation.
             log.debug("the result of %s could not be drawn", label, exc_info=True)
             return []
-        if rest:
-            self._folded.append((label, drawn))
-            lines.append(self._pen.row((f"    … {counted(rest, 'more line')} (Ctrl-O shows all)", "dim")))
-        return lines
+        return lines + self.keep_folded(label, drawn, rest) if rest else lines
+
+    def keep_folded(self, label: str, drawn: object, rest: int) -> list[str]:
+        """Keep what is not shown in full; the line says how to see it."""
+        self._folded.append((label, drawn))
+        return [self._pen.row((f"    … {counted(rest, 'more line')} (Ctrl-O shows all)", "dim"))]
 
     def unfold(self) -> Iterator[list[str]]:
         """The last folded result in full, in portions; the next time the one before it."""

@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+import gc
 from typing import TYPE_CHECKING
 
 import anyio
 
 from pegboard import PegboardError, ProviderError
 from pegboard_cli import INTERRUPTED
-from pegboard_session import SlashExit, SlashPrompt, SlashSwitch, answer_slash_command, split_slash_command
+from pegboard_session import (
+    SlashConfirm,
+    SlashExit,
+    SlashPrompt,
+    SlashSwitch,
+    answer_slash_command,
+    split_slash_command,
+)
 from pegboard_terminal.keys import Keyboard
 from pegboard_terminal.memory_line import keep_line, memory_line
 
 if TYPE_CHECKING:
-    from pegboard_session import Session, SlashCommand
+    from pegboard_session import Session, SlashAnswer, SlashCommand
     from pegboard_terminal.view import TerminalView
 
 CYCLE = ("default", "acceptEdits", "plan", "auto")
@@ -29,6 +37,7 @@ class Conversation:
         self._scope = anyio.CancelScope()
         self._command: anyio.CancelScope | None = None
         self._left: int | None = None
+        self._is_settled = False
 
     async def run(self) -> int | SlashSwitch:
         """Answer until the person leaves."""
@@ -36,6 +45,7 @@ class Conversation:
         keyboard = Keyboard(view.screen, self)
         view.quiet = keyboard.quiet
         ending: int | SlashSwitch = 0
+        gc.freeze()
         with view.opened(self.session):
             try:
                 await view.screen.open()
@@ -81,12 +91,23 @@ class Conversation:
                 self.view.finish(await self.session.run(text), self.session)
             except ProviderError as error:
                 self.view.fail(str(error))
+        self._settle()
+
+    def _settle(self) -> None:
+        """After the first answer: what was imported for it stays, and is not looked through for garbage again.
+
+        Looking through everything holds the keys for 60 ms and more, and happens when much is made, as for large
+        results. The same is done when the conversation begins.
+        """
+        if not self._is_settled:
+            self._is_settled = True
+            gc.freeze()
 
     async def _run_command(self, name: str, arguments: str) -> int | SlashSwitch | None:
         answer = None
         with anyio.CancelScope() as self._command, self.view.working():
             try:
-                answer = await answer_slash_command(self.session, name, arguments)
+                answer = await self._confirmed(await answer_slash_command(self.session, name, arguments))
             except PegboardError as error:
                 self.view.fail(str(error))
         stopped, self._command = self._command.cancelled_caught, None
@@ -99,9 +120,17 @@ class Conversation:
             return answer
         if isinstance(answer, SlashPrompt):
             await self._prompt(answer.text)
-        elif answer:
+        elif isinstance(answer, str) and answer:
             self.view.say_plain(answer)
         return None
+
+    async def _confirmed(self, answer: SlashAnswer) -> SlashAnswer:
+        """What a command answers, after it was asked whether it shall."""
+        while isinstance(answer, SlashConfirm):
+            self.view.say_plain(answer.text)
+            agrees = await self.view.asking.confirm(answer.question)
+            answer = await answer.then() if agrees else "Nothing was done."
+        return answer
 
     # What the person at the keys does
 
@@ -134,7 +163,7 @@ class Conversation:
         self.view.show_prompt_of(text)
         slash = split_slash_command(text.strip())
         try:
-            answer = await command.run(self.session, slash[1] if slash else "")
+            answer = await self._confirmed(await command.run(self.session, slash[1] if slash else ""))
         except PegboardError as error:
             self.view.fail(str(error))
             return

@@ -9,10 +9,16 @@ import anyio
 from prompt_toolkit.completion import CompleteEvent, get_common_complete_suffix
 from prompt_toolkit.enums import EditingMode
 from prompt_toolkit.filters import Condition, has_completions, is_searching
+from prompt_toolkit.input.ansi_escape_sequences import ANSI_SEQUENCES
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.keys import Keys
 
 from pegboard_terminal.screen import Screen
+
+SHIFT_ENTER = ("\x1b[13;2u", "\x1b[27;2;13~")
+"""What terminals that tell it from Enter send for Shift-Enter."""
+for sequence in SHIFT_ENTER:
+    ANSI_SEQUENCES[sequence] = (Keys.Escape, Keys.ControlM)  # As Alt-Enter: a new line.
 
 AGAIN = 2.0
 """Seconds within which a second Ctrl-C leaves."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import os
+import re
+import textwrap
 from collections.abc import Callable, Iterable, Iterator
 from typing import ClassVar
 
@@ -14,6 +16,10 @@ from rich.segment import Segment
 from rich.syntax import Syntax
 from rich.text import Text
 
+DIFF = {"+": "green", "-": "red", "@@": "cyan"}
+HUNK = re.compile(r"^ *@@ -", re.MULTILINE)
+COLUMN = re.compile(r" *\S+(?: \S+)* {2,}(?=\S)")
+"""The first of two columns."""
 MOST_CHARACTERS = 20_000
 """What of a result is looked at to draw its first lines."""
 
@@ -88,9 +94,15 @@ class Pen:
         """Plain text in a style, as lines; long lines are wrapped."""
         return self.lines(Text(harmless(text), style=style))
 
-    def difference(self, text: str) -> list[str]:
-        """A unified diff in colour."""
-        return self.lines(Syntax(harmless(text), "diff", theme="ansi_dark", background_color="default", word_wrap=True))
+    def answer(self, text: str) -> list[str]:
+        """What a command answers: columns stay columns where a line is wrapped, and a diff has colours."""
+        is_diff = HUNK.search(text) is not None
+        made = Text()
+        for line in harmless(text).expandtabs().split("\n"):
+            style = next((style for sign, style in DIFF.items() if line.lstrip(" ").startswith(sign)), "")
+            made.append(_hanging(line, self.width) + "\n", style if is_diff else "")
+        made.rstrip()
+        return self.lines(made)
 
     def row(self, *parts: tuple[str, str]) -> str:
         """One line of texts with styles, cut where the screen ends."""
@@ -130,6 +142,17 @@ class Pen:
         if clean and not _is_coloured(clean[-1]):  # Spaces at the end would wrap when the window becomes narrower.
             clean[-1] = Segment(clean[-1].text.rstrip(), clean[-1].style)
         return self._console._render_buffer(clean).rstrip("\n")
+
+
+def _hanging(line: str, width: int) -> str:
+    """A long line in several: what follows the first begins below its second column, or a little to the right."""
+    if len(line) <= width or not line.isascii():
+        return line
+    column = COLUMN.match(line)
+    begins = column.end() if column else 0
+    indent = begins if begins <= width // 2 else len(line) - len(line.lstrip()) + 2
+    wrapped = textwrap.wrap(line, width, subsequent_indent=" " * indent, break_on_hyphens=False, drop_whitespace=True)
+    return "\n".join(wrapped)
 
 
 def _is_coloured(part: Segment) -> bool:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 EDITS = "acceptEdits"
 LEAVE_FREE = 14
 """Lines of the screen that a question leaves for its choices and the input."""
+YES_OR_NO = {"y": True, "yes": True, "n": False, "no": False, "": False}
 MESSAGE = "Message to the model: "
 
 
@@ -53,6 +54,19 @@ class Asking:
                 return await self._decide(question)
             finally:
                 self.is_open, self.choices = False, []
+                self._screen.put_back(draft)
+
+    async def confirm(self, question: str) -> bool:
+        """A yes or no of the person to what a command would do. No answer is a no."""
+        async with self._lock:
+            draft = self._screen.borrow(prompt="")
+            self.is_open = True
+            try:
+                while (word := (await self._read(f"{question} [y/N] ")).lower()) not in YES_OR_NO:
+                    self._screen.print([self._screen.pen.row(("Please answer y, n.", "yellow"))])
+                return YES_OR_NO[word]
+            finally:
+                self.is_open = False
                 self._screen.put_back(draft)
 
     async def _decide(self, question: Question) -> Decision:

@@ -33,6 +33,10 @@ log = logging.getLogger("pegboard")
 
 HINT = 2.0
 """Seconds for which a word about keys is shown."""
+NEWS = 300
+"""How many characters of news are shown."""
+ANSWER_LINES = 300
+"""How many lines of a command's answer are shown."""
 PROMPT_LINES = 20
 """How many lines of a prompt are shown above."""
 
@@ -155,8 +159,9 @@ class TerminalView(View):
         self.screen.print(self.calls.finish(id, Finished(self.inputs.pop(id, name), kind, ms, said)))
 
     def on_news(self, text: str, **rest: Any) -> None:
-        """Something in the background has ended."""
-        self.screen.print([self.screen.pen.row(("◆ ", "cyan"), (text, "cyan"))])
+        """Something in the background has ended. What follows the first line is for the model."""
+        lines = self.screen.pen.text(f"◆ {text.splitlines()[0][:NEWS]}" if text.strip() else "◆", "cyan")
+        self.screen.print(lines)
 
     @hookimpl
     async def ask_user(self, question: Question) -> Decision | None:
@@ -184,8 +189,12 @@ class TerminalView(View):
         self.screen.print(self.screen.pen.text(line.rstrip(), "yellow"))
 
     def say_plain(self, text: str) -> None:
-        """The answer of a command, or a line of others; a difference of files in colour."""
-        self.screen.print(self.screen.pen.difference(text) if text.startswith("--- ") else self.screen.pen.text(text))
+        """The answer of a command, or a line of others. A long one is folded: drawing it would hold the keys."""
+        lines = text.split("\n", ANSWER_LINES)
+        rest = lines[ANSWER_LINES:]
+        self.screen.print(self.screen.pen.answer("\n".join(lines[:ANSWER_LINES])))
+        if rest:
+            self.screen.print(self.calls.keep_folded("all of it", text, rest[0].count("\n") + 1))
 
     def say_of_agent(self, line: str) -> None:
         """A line about what a sub-agent does; what it does now is shown below."""

@@ -46,7 +46,7 @@ def find_repository(cwd: Path) -> tuple[Path, Path] | None:
     return None
 
 
-def read_index(root: Path, index: Path) -> dict[Path, IndexedFile]:
+def read_index(root: Path, index: Path) -> dict[str, IndexedFile]:
     """The tracked files by their absolute paths; none where the index cannot be read."""
     try:
         descriptor = os.open(index, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -60,11 +60,11 @@ def read_index(root: Path, index: Path) -> dict[Path, IndexedFile]:
         return {}
 
 
-def _entries(root: Path, data: bytes, index_mtime_ns: int) -> dict[Path, IndexedFile]:
+def _entries(root: Path, data: bytes, index_mtime_ns: int) -> dict[str, IndexedFile]:
     signature, version, count = struct.unpack_from(">4sII", data)
     if signature != b"DIRC" or version not in (2, 3, 4):
         return {}
-    made: dict[Path, IndexedFile] = {}
+    made: dict[str, IndexedFile] = {}
     place, name = 12, b""
     for _ in range(count):
         _, _, seconds, nanoseconds, _, _, mode, _, _, size, blob, flags = ENTRY.unpack_from(data, place)
@@ -78,7 +78,7 @@ def _entries(root: Path, data: bytes, index_mtime_ns: int) -> dict[Path, Indexed
             name, place = data[begin:end], place + (end - place + 8) // 8 * 8
         if stat.S_ISREG(mode) and not flags & STAGES:
             indexed = IndexedFile(blob.hex(), size, (seconds, nanoseconds), index_mtime_ns)
-            made[root / os.fsdecode(name)] = indexed
+            made[os.path.join(root, os.fsdecode(name))] = indexed
     return made
 
 

@@ -15,6 +15,8 @@ from pegboard.wording import counted
 from pegboard_undo.checkpoint import file_digest
 from pegboard_undo.journal import CHANGED, UNCOVERED, UNDONE
 
+LARGEST_DIFF = 2_000_000
+"""Bytes of a file above which its diff is not shown."""
 MOST_LINES = 60
 """How many lines of a file's diff are shown."""
 
@@ -31,6 +33,8 @@ class Step:
     mode: int
     is_broken: bool = False
     """Whether someone else changed the file between two changes of the session."""
+    in_background: bool = False
+    """Whether it was seen only when a command in the background had ended: others may have changed it meanwhile."""
 
     @property
     def action(self) -> str:
@@ -56,6 +60,8 @@ class Step:
     def diff(self) -> str:
         """What restoring changes."""
         try:
+            if self.after and self.path.stat().st_size > LARGEST_DIFF:
+                return "(large)"
             now = self.path.read_bytes() if self.after else b""
         except OSError:
             now = b""
@@ -92,7 +98,8 @@ def make_plan(lines: Iterable[dict[str, Any]], to: int | None = None) -> Plan:
         if line["type"] == CHANGED:
             changes.append(line)
         elif line["type"] == UNCOVERED:
-            gaps.append({"turn": line["turn"], "reason": line["reason"]})
+            gap = {"turn": line["turn"], "reason": line["reason"]}
+            gaps += [gap] if gap not in gaps else []
         elif line["type"] == UNDONE:
             changes = [change for change in changes if change["turn"] < line["to"]]
             gaps = [gap for gap in gaps if gap["turn"] < line["to"]]
@@ -117,7 +124,9 @@ def _step(group: Sequence[dict[str, Any]]) -> Step:
     first, last = group[0], group[-1]
     broken = any(one["after"] != other["before"] for one, other in pairwise(group))
     stored = Path(first["stored"]) if first.get("stored") else None
-    return Step(Path(first["path"]), first["turn"], first["before"], last["after"], stored, first["mode"], broken)
+    behind = any(one.get("by") == "background" for one in group)
+    about = (first["turn"], first["before"], last["after"], stored, first["mode"])
+    return Step(Path(first["path"]), *about, broken, behind)
 
 
 def as_text(plan: Plan, *, diffs: bool = True) -> str:
@@ -125,7 +134,8 @@ def as_text(plan: Plan, *, diffs: bool = True) -> str:
     lines: list[str] = []
     for step in plan.steps:
         refusal = f"  ({plan.refused[step.path]})" if step.path in plan.refused else ""
-        lines.append(f"{step.action} {step.path}{refusal}")
+        behind = "  (changed while a command ran in the background)" if step.in_background else ""
+        lines.append(f"{step.action} {step.path}{refusal or behind}")
         if diffs and not refusal:
             lines += [f"  {line}" for line in step.diff().splitlines()]
     lines += [f"not covered, turn {gap['turn']}: a command, because {gap['reason']}" for gap in plan.uncovered]

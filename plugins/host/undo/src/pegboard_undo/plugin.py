@@ -10,11 +10,10 @@ import anyio
 from anyio import to_thread
 
 from pegboard import Context, Facts, Tool, hookimpl
-from pegboard_undo.journal import SERVICE, Journal
+from pegboard_undo.journal import SERVICE, Journal, Moment
 
 if TYPE_CHECKING:
     from pegboard_session import Session
-    from pegboard_undo.checkpoint import Checkpoint
 
 Execute = Callable[[Any, Context], Awaitable[Any]]
 
@@ -24,7 +23,8 @@ class RunningCall:
 
     def __init__(self, journal: Journal, facts: Facts | None, ctx: Context) -> None:
         self.journal, self.facts, self.cwd = journal, facts, ctx.cwd
-        self.checkpoint: Checkpoint | None = None
+        self._background = ctx.services.background
+        self._before: Moment | None = None
         self._is_begun = False
 
     async def before_process(self) -> None:
@@ -33,13 +33,20 @@ class RunningCall:
             return
         self._is_begun = True
         named = (*self.facts.writes, *self.facts.deletes)
-        self.checkpoint = await to_thread.run_sync(self.journal.take_checkpoint, self.cwd, named)
+        self._before = await to_thread.run_sync(self.journal.take_checkpoint, self.cwd, named)
 
-    async def after(self) -> None:
+    async def after(self, value: object = None) -> None:
         """The call is over: note what its processes have changed, also when it was cancelled."""
-        if self.checkpoint:
-            with anyio.CancelScope(shield=True):
-                await to_thread.run_sync(self.journal.note_changes, self.checkpoint)
+        before, self._before = self._before, None
+        if before is None:
+            return
+        task_id = str(getattr(value, "background_task_id", None) or "")
+        task = self._background.get(task_id) if task_id and self._background else None
+        if task and task.state == "running":
+            self.journal.follow(task_id, before)
+            return
+        with anyio.CancelScope(shield=True):
+            await to_thread.run_sync(self.journal.note_changes, before)
 
 
 _running: ContextVar[RunningCall | None] = ContextVar("running_call", default=None)
@@ -86,12 +93,13 @@ def wrap_execute(tool: Tool[Any, Any], execute: Execute) -> Execute:
         if journal is None:
             return await execute(args, ctx)
         call = RunningCall(journal, journal.facts.pop(ctx.call_id, None), ctx)
-        token = _running.set(call)
+        token, value = _running.set(call), None
         try:
-            return await execute(args, ctx)
+            value = await execute(args, ctx)
         finally:
             _running.reset(token)
-            await call.after()
+            await call.after(value)
+        return value
 
     return noted
 
@@ -104,7 +112,7 @@ async def wrap_process() -> None:
 
 
 @hookimpl
-def end_session(ctx: Context) -> None:
+async def end_session(ctx: Context) -> None:
     """Listen no more."""
     if (journal := _journal(ctx)) and ctx.session_id == journal.session_id:
-        journal.close()
+        await to_thread.run_sync(journal.close)

@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pegboard_mcp.errands import Errand, current
+
 if TYPE_CHECKING:
     from pegboard_mcp.connection import Connection
-    from pegboard_mcp.errands import Errand
 
 # Imports happen inside functions: the SDK takes a second to import, and only a connecting task needs it.
 
@@ -58,8 +59,8 @@ class Callbacks:
             import mcp_types as types
 
             said = await self._ask("sample", connection.server.name, params)
-            if said is None:
-                return types.ErrorData(code=-1, message="The user does not let the server ask the model.")
+            if not isinstance(said, tuple):
+                return types.ErrorData(code=-1, message=said or "No call is under way in which the model can be asked.")
             text, model = said
             return types.CreateMessageResult(
                 role="assistant", content=types.TextContent(type="text", text=text), model=model, stop_reason="endTurn"
@@ -79,5 +80,8 @@ class Callbacks:
         if not calls:
             return None
         answer: Future[Any] = Future()
-        calls[-1].post(Asked(kind, server, params, answer))
-        return await asyncio.wrap_future(answer)
+        # An older server asks outside of any call: the last one that began is the likeliest.
+        errand = current.get() or calls[-1]
+        errand.post(Asked(kind, server, params, answer))
+        with errand.asking():
+            return await asyncio.wrap_future(answer)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import logging
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 import mcp_types as types
 
+from pegboard_mcp.sdk_log import quiet
 from pegboard_mcp.tasks import Tasks
 
 if TYPE_CHECKING:
@@ -16,13 +16,10 @@ if TYPE_CHECKING:
 
 CHANGES = (types.ToolListChangedNotification, types.PromptListChangedNotification)
 
-# Without a handler, Python would print what the SDK logs about a broken server; we tell it in our words.
-for _name in ("mcp", "client", "httpx2", "httpcore2"):
-    logging.getLogger(_name).addHandler(logging.NullHandler())
-
 
 def client_options(connection: Connection, callbacks: Callbacks) -> dict[str, Any]:
     """The arguments of `mcp.Client`. There is no cache: what a server lists is kept on disk, by us."""
+    quiet()
 
     async def message(received: Any) -> None:
         if isinstance(received, CHANGES):

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from concurrent.futures import CancelledError, Future
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 import anyio
@@ -15,6 +17,10 @@ class Errand:
     """One piece of work. While it runs, the other side may post items, which are dealt with in the caller's loop."""
 
     def __init__(self) -> None:
+        self.clock: anyio.CancelScope | None = None
+        """The time limit of the work, over there."""
+        self._asking = 0
+        self._left = 0.0
         self._inbox: deque[Any] = deque()
         self._wake = anyio.Event()
         native: Any = current_token().native_token
@@ -24,6 +30,23 @@ class Errand:
         """Hand something to the caller, from another thread."""
         self._inbox.append(item)
         self._ring()
+
+    @contextmanager
+    def asking(self) -> Iterator[None]:
+        """Stop the clock of the work: the time that a person takes for an answer does not count."""
+        clock = self.clock
+        if clock is None:
+            yield
+            return
+        if not self._asking:
+            self._left, clock.deadline = clock.deadline - anyio.current_time(), float("inf")
+        self._asking += 1
+        try:
+            yield
+        finally:
+            self._asking -= 1
+            if not self._asking:
+                clock.deadline = anyio.current_time() + self._left
 
     async def wait(self, future: Future[Any], handle: Callable[[Any], Awaitable[None]] | None = None) -> Any:
         """The result of the work. Cancelled, it is cancelled over there too."""
@@ -51,3 +74,7 @@ class Errand:
             self._soon(lambda: self._wake.set())
         except RuntimeError:
             return  # The caller's event loop is over: no one waits.
+
+
+current: ContextVar[Errand | None] = ContextVar("the call of a server's tool", default=None)
+"""The work that a task in the hub's loop belongs to. Older servers ask outside of it."""

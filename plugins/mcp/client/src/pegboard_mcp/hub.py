@@ -21,6 +21,7 @@ from pegboard import Notice, Settings, ToolError
 from pegboard_mcp.callbacks import Callbacks
 from pegboard_mcp.connection import Connection, Where
 from pegboard_mcp.errands import Errand
+from pegboard_mcp.limits import may_sample
 from pegboard_mcp.reading import find_servers
 from pegboard_mcp.store import Shelf
 
@@ -70,7 +71,7 @@ class Hub:
             if self._thread is not None or not self.connections:
                 return
             get = self.settings.get
-            self.callbacks = Callbacks([ctx.cwd, *ctx.roots], sampling=get("mcp.sampling"))
+            self.callbacks = Callbacks([ctx.cwd, *ctx.roots], sampling=may_sample(self.settings))
             self.callbacks.open_address = self.open_address
             processes = ctx.processes
             apart = getattr(processes, "apart", None)  # Its own life: the session's processes belong to another loop.

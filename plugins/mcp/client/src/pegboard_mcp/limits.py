@@ -32,6 +32,12 @@ def is_trusted(server: ServerConfig, settings: Settings) -> bool:
     return any(server.name in layer.values["mcp.trustedServers"] for layer in holders)
 
 
+def may_sample(settings: Settings) -> bool:
+    """Whether servers may ask the model: the person or the owner says so. A project can only say no."""
+    said = [layer for layer in settings.holders("mcp.sampling") if layer.name not in FROM_REPOSITORY]
+    return bool(settings.get("mcp.sampling")) and any(layer.values["mcp.sampling"] for layer in said)
+
+
 def _named(server: ServerConfig, patterns: Sequence[str]) -> bool:
     """By name, by url or by the whole command line."""
     return any(fnmatchcase(text, pattern) for pattern in patterns for text in (server.name, server.address))

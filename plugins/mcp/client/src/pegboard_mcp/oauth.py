@@ -8,6 +8,7 @@ from __future__ import annotations
 import html
 import json
 import os
+import time
 import urllib.parse
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
@@ -15,7 +16,13 @@ from typing import Any
 
 import anyio
 from mcp.client.auth import AuthorizationCodeResult, OAuthClientProvider
-from mcp.shared.auth import OAuthClientInformationFull, OAuthClientMetadata, OAuthToken
+from mcp.shared.auth import (
+    OAuthClientInformationFull,
+    OAuthClientMetadata,
+    OAuthMetadata,
+    OAuthToken,
+    ProtectedResourceMetadata,
+)
 
 from pegboard.settings import private_folder, state_dir
 from pegboard_mcp.config import ServerConfig, expand
@@ -30,8 +37,22 @@ class LoginNeededError(Exception):
     """The server wants a login, and no one is at a browser now."""
 
 
+class LoginRefusedError(Exception):
+    """The browser came back without a code. The message is what the login server says."""
+
+
+METADATA: dict[str, type[OAuthMetadata] | type[ProtectedResourceMetadata]] = {
+    "oauth_metadata": OAuthMetadata,
+    "protected_resource_metadata": ProtectedResourceMetadata,
+}
+"""What a refresh has to know about the login server, by the name that the SDK's context has for it."""
+
+
 class TokenFile:
     """The login at one server, in a file of its own."""
+
+    context: Any = None
+    """The SDK's notes about the login; those that a later process needs for a refresh are kept with the tokens."""
 
     def __init__(self, server: ServerConfig, env: Mapping[str, str]) -> None:
         folder = state_dir(env)
@@ -46,8 +67,21 @@ class TokenFile:
         return OAuthToken.model_validate(found) if found else None
 
     async def set_tokens(self, tokens: OAuthToken) -> None:
-        """Keep tokens."""
-        self._write("tokens", tokens.model_dump(mode="json", exclude_none=True))
+        """Keep tokens, with what it takes to refresh them."""
+        kept: dict[str, Any] = {"tokens": tokens.model_dump(mode="json", exclude_none=True)}
+        kept["expires_at"] = time.time() + tokens.expires_in if tokens.expires_in is not None else None
+        for name in METADATA:
+            if found := getattr(self.context, name, None):
+                kept[name] = found.model_dump(mode="json", exclude_none=True)
+        self._write(kept)
+
+    def remind(self, context: Any) -> None:
+        """Tell the SDK what it does not ask for: when the tokens end, and where to refresh them."""
+        self.context, kept = context, self._read()
+        context.token_expiry_time = kept.get("expires_at")
+        for name, kind in METADATA.items():
+            if name in kept:
+                setattr(context, name, kind.model_validate(kept[name]))
 
     async def get_client_info(self) -> OAuthClientInformationFull | None:
         """What the login server knows us by."""
@@ -56,7 +90,7 @@ class TokenFile:
 
     async def set_client_info(self, client_info: OAuthClientInformationFull) -> None:
         """Keep what the login server knows us by."""
-        self._write("client", client_info.model_dump(mode="json", exclude_none=True))
+        self._write({"client": client_info.model_dump(mode="json", exclude_none=True)})
 
     def exists(self) -> bool:
         """Whether there is a login."""
@@ -81,8 +115,8 @@ class TokenFile:
             return {}
         return found if isinstance(found, dict) and found.get("digest") == self._digest else {}
 
-    def _write(self, key: str, value: Any) -> None:
-        kept = {**self._read(), "digest": self._digest, key: value}
+    def _write(self, more: Mapping[str, Any]) -> None:
+        kept = {**self._read(), "digest": self._digest, **more}
         if self.path is None or private_folder(self.path.parent) is None:
             self._memory = kept
             return
@@ -120,7 +154,7 @@ def auth_for(
         response_types=["code"],
         scope=said.get("scope"),
     )
-    return OAuthClientProvider(
+    provider = OAuthClientProvider(
         server_url=url,
         client_metadata=metadata,
         storage=storage,
@@ -128,6 +162,8 @@ def auth_for(
         callback_handler=visit.come_back,
         client_metadata_url=said.get("clientMetadataUrl"),
     )
+    storage.remind(provider.context)
+    return provider
 
 
 def redirect_address(server: ServerConfig) -> str:
@@ -181,7 +217,7 @@ class CallbackListener:
         """The code that the browser brought."""
         await self._done.wait()
         if self._found is None:
-            raise LoginNeededError(self.problem)
+            raise LoginRefusedError(self.problem)
         return self._found
 
     async def _answer(self, stream: anyio.abc.SocketStream) -> None:
@@ -203,7 +239,7 @@ class CallbackListener:
             self._found = AuthorizationCodeResult(code=query["code"], state=query.get("state"), iss=query.get("iss"))
             words = "You are logged in. You can close this page."
         else:
-            self.problem = query.get("error_description") or query.get("error") or "There was no code."
+            self.problem = query.get("error_description") or query.get("error") or "The browser brought no code."
             words = f"The login failed: {html.escape(self.problem)}"
         body = f"<!doctype html><meta charset=utf-8><title>Pegboard</title><p>{words}".encode()
         head = "HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\nConnection: close\r\n"

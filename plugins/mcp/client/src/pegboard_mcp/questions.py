@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
-from pegboard import Allow, Answer, Ask, Call, Context, Decision, Question
-from pegboard.hosting import maybe_await
+from pegboard import Allow, Answer, Ask, Call, Context, PegboardError, Question, ToolError, put_question
 from pegboard_mcp.callbacks import Asked
-from pegboard_mcp.forms import defaults, fits
+from pegboard_mcp.forms import FormError, form_of, problem_in
 
 MOST_TOKENS = 4_096
+ATTEMPTS = 3
+"""How often a form is shown whose answer does not keep the server's limits."""
+
+Elicited = tuple[str, dict[str, Any] | None]
 
 
 async def answer(asked: Asked, ctx: Context) -> None:
@@ -21,50 +26,74 @@ async def answer(asked: Asked, ctx: Context) -> None:
         asked.answer.set_result(said)
 
 
-async def _elicited(asked: Asked, ctx: Context) -> tuple[str, dict[str, Any] | None]:
+async def _elicited(asked: Asked, ctx: Context) -> Elicited:
     """The person's action and, for a form, what they filled in."""
     params = asked.params
-    url = getattr(params, "url", None)
-    schema = {} if url else dict(params.requested_schema)
-    shown = {"url": url} if url else defaults(schema)
     what = f"The MCP server {asked.server} asks: {params.message}"
-    said = await _put(asked, what, shown, ctx)
-    if said is None:
-        return "cancel", None
-    decision, content = (said.decision, said.input) if isinstance(said, Answer) else (said, None)
-    if not isinstance(decision, Allow):
+    if url := getattr(params, "url", None):
+        return _action(await _put(_question(asked, what, {"url": url}, ctx), ctx)), None
+    schema = dict(params.requested_schema)
+    try:
+        question = replace(_question(asked, what, {}, ctx), form=form_of(schema))
+    except FormError:
         return "decline", None
-    if url:
-        return "accept", None
-    filled = dict(content if content is not None else shown)
-    return ("accept", filled) if fits(filled, schema) else ("cancel", None)
+    for _ in range(ATTEMPTS):
+        said = await _put(question, ctx)
+        if _action(said) != "accept" or said is None:
+            return _action(said), None
+        filled = dict(said.input or {})
+        problem = problem_in(filled, schema)
+        if not problem:
+            return "accept", filled
+        question = replace(question, description=f"{what}\n{problem}")
+    return "cancel", None
 
 
-async def _sampled(asked: Asked, ctx: Context) -> tuple[str, str] | None:
-    """What the model says to a server's question, once the person has seen it."""
+def _action(said: Answer | None) -> str:
+    """What the protocol calls the answer. No one there is not the same as a person who does not want to."""
+    if said is None:
+        return "cancel"
+    return "accept" if isinstance(said.decision, Allow) else "decline"
+
+
+async def _sampled(asked: Asked, ctx: Context) -> tuple[str, str] | str:
+    """What the model says to a server's question, with its name; or a sentence why it is not asked."""
     params = asked.params
-    texts = [_text(message.content) for message in params.messages]
-    prompt, system = "\n\n".join(texts), params.system_prompt or ""
+    if any(item.type != "text" for message in params.messages for item in _items(message.content)):
+        return "Only text can be put to the model here."
+    prompt, system = _prompt(params.messages), params.system_prompt or ""
     what = f"The MCP server {asked.server} wants to ask the model."
-    said = await _put(asked, what, {"system": system, "prompt": prompt}, ctx)
-    decision = said.decision if isinstance(said, Answer) else said
-    if not isinstance(decision, Allow):
-        return None
+    said = await _put(_question(asked, what, {"system": system, "prompt": prompt}, ctx), ctx)
+    if _action(said) != "accept":
+        return "The user does not let the server ask the model."
     most = min(params.max_tokens or MOST_TOKENS, MOST_TOKENS)
-    return await ctx.model.complete(prompt, system=system, max_tokens=most), "the session's model"
+    try:
+        text = await ctx.model.complete(prompt, system=system, max_tokens=most)
+    except PegboardError as error:
+        return f"The model could not be asked: {error}"
+    return text, str(ctx.settings.get("model", "") or "the model of the session")
 
 
-async def _put(asked: Asked, what: str, shown: dict[str, Any], ctx: Context) -> Decision | Answer | None:
-    """Ask one hook after another until one answers; None if none does."""
+def _prompt(messages: Sequence[Any]) -> str:
+    """The conversation as one prompt; who says what matters only where there is more than one message."""
+    texts = ["\n".join(item.text for item in _items(message.content)) for message in messages]
+    if len(texts) == 1:
+        return texts[0]
+    return "\n\n".join(f"{message.role}: {text}" for message, text in zip(messages, texts, strict=True))
+
+
+def _items(content: Any) -> list[Any]:
+    return content if isinstance(content, list) else [content]
+
+
+def _question(asked: Asked, what: str, shown: dict[str, Any], ctx: Context) -> Question:
+    """Only a person may answer it: no option, rule or hook knows what a server will ask."""
     call = Call(ctx.call_id, f"mcp__{asked.server}", shown)
-    question = Question(call, Ask(what, layer="forced", source=f"the MCP server {asked.server}"), what, shown)
-    for hook in getattr(getattr(ctx.policy, "hooks", None), "ask_user", ()):
-        said: Decision | Answer | None = await maybe_await(hook(question, call, ctx))
-        if said is not None:
-            return said
-    return None
+    return Question(call, Ask(what, layer="forced", source=f"the MCP server {asked.server}"), what, shown)
 
 
-def _text(content: Any) -> str:
-    items = content if isinstance(content, list) else [content]
-    return "\n".join(getattr(item, "text", f"[{item.type}]") for item in items)
+async def _put(question: Question, ctx: Context) -> Answer | None:
+    try:
+        return await put_question(question, ctx)
+    except ToolError:  # An answer that does not fit the form: the server hears that there is none.
+        return None

@@ -11,7 +11,7 @@ import anyio
 from pegboard import Block, Context, Text, ToolError
 from pegboard_mcp.callbacks import Asked
 from pegboard_mcp.content import blocks_of
-from pegboard_mcp.errands import Errand
+from pegboard_mcp.errands import Errand, current
 from pegboard_mcp.faults import leaves, words_for
 from pegboard_mcp.questions import answer
 
@@ -43,7 +43,7 @@ async def call_tool(hub: Hub, connection: Connection, tool: str, args: dict[str,
         errand.post((progress, total, message))
 
     async def act(client: Client) -> Any:
-        with anyio.fail_after(limit):
+        with anyio.fail_after(limit) as errand.clock:
             return await client.call_tool(tool, args, progress_callback=tell)
 
     result = await ask_server(hub, connection, act, ctx, errand)
@@ -69,6 +69,7 @@ async def ask_server(
         client = await _ready(connection)
         running = hub.callbacks.running.setdefault(name, [])
         running.append(errand)
+        current.set(errand)
         try:
             return await act(client)
         except Exception:
@@ -100,7 +101,10 @@ async def _ready(connection: Connection) -> Client:
     return client
 
 
-def _report(ctx: Context, done: float, total: float | None, message: str | None) -> None:
+def _report(ctx: Context, done: float | None, total: float | None, message: str | None) -> None:
+    if done is None:
+        ctx.report(message or "")
+        return
     share = f"{done:g} of {total:g}" if total else f"{done:g}"
     ctx.report(f"{message} ({share})" if message else share, progress=done, total=total)
 

@@ -11,7 +11,8 @@ import mcp_types as types
 from mcp.shared.exceptions import MCPError
 from pydantic import ValidationError
 
-from pegboard import Allow, Ask, Context, Decision, Deny, Event, Facts, Question, Tool, hookimpl
+from pegboard import Allow, Answer, Ask, Context, Decision, Deny, Event, Facts, Question, Tool, hookimpl
+from pegboard_mcp_server.elicitation import filled_in, schema_of
 from pegboard_mcp_server.exchange import Exchange, current
 from pegboard_mcp_server.mcp_client import SERVICE, McpClient
 
@@ -71,11 +72,11 @@ class McpPlugin:
         return in_turn
 
     @hookimpl
-    async def ask_user(self, question: Question) -> Decision | None:
+    async def ask_user(self, question: Question) -> Decision | Answer | None:
         """Ask through the client. Where it cannot ask, the answer is no; a form stays without an answer."""
-        if question.form:
-            return None
         exchange = current.get()
+        if question.form:
+            return await _filled(exchange, question) if exchange and exchange.can_ask_a_person else None
         approved = exchange.approved if exchange else set[str]()
         if question.rules and approved.issuperset(question.rules):
             return Allow("Approved earlier in this session.", layer="ask", rule=question.rules[0])
@@ -97,6 +98,20 @@ class McpPlugin:
         return Deny(f"The user denied it and said: {words}" if words else "The user denied it.", layer="ask")
 
 
+async def _filled(exchange: Exchange, question: Question) -> Decision | Answer | None:
+    """The form of a tool, filled in by the client's user; None without an answer that fits."""
+    text = revealed_lines(question.description)
+    if len(text) > LONGEST:
+        return None
+    found = await _elicited(exchange, text, schema_of(question))
+    if found is None or found.action == "cancel":
+        return None
+    if found.action != "accept":
+        return Deny("The user did not answer.", layer="ask")
+    filled = filled_in(question, found.content)
+    return None if filled is None else Answer(Allow("Answered by the client's user.", layer="ask"), input=filled)
+
+
 async def _answer(exchange: Exchange, text: str, question: Question) -> types.ElicitResult | None:
     choices = [ONCE, SESSION, NO] if question.rules else [ONCE, NO]
     schema = {
@@ -107,6 +122,10 @@ async def _answer(exchange: Exchange, text: str, question: Question) -> types.El
         },
         "required": ["decision"],
     }
+    return await _elicited(exchange, text, schema)
+
+
+async def _elicited(exchange: Exchange, text: str, schema: dict[str, Any]) -> types.ElicitResult | None:
     request = types.ElicitRequest(params=types.ElicitRequestFormParams(message=text, requested_schema=schema))
     try:
         found: types.ElicitResult = await exchange.ask_one(request)
@@ -146,6 +165,11 @@ def lines_of(question: Question) -> Iterator[str]:
     yield f"Why it asks: {revealed(question.decision.reason)}"
     for rule in question.rules:
         yield f'"{SESSION}" allows: {revealed(rule)}'
+
+
+def revealed_lines(text: str) -> str:
+    """Several lines in which every character shows."""
+    return "\n".join(map(revealed, text.split("\n")))
 
 
 def revealed(text: str) -> str:

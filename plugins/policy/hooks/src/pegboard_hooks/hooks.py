@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Awaitable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from pegboard import (
@@ -33,22 +34,28 @@ from pegboard_hooks.plan import Plan
 AnyTool = Tool[Any, Any]
 SAFETY = frozenset({"protected-path", "critical-path", "unresolvable", "forced"})
 """Layers whose questions a hook must not approve."""
+AROUND_A_CALL = ("PreToolUse", "PostToolUse", "PostToolUseFailure")
+"""Events whose handlers run before or after a call."""
 PERMISSION = "permission_prompt"
 """The kind of a notification that a person is about to be asked."""
 
 
 @hookimpl
-def before_call(tool: AnyTool, call: Call, args: Input, ctx: Context) -> Awaitable[Before | None] | None:
+def before_call(tool: AnyTool, call: Call, args: Input, ctx: Context) -> Awaitable[Before | None] | Before | None:
     plan = Plan.of(ctx.settings)
-    if not plan.has("PreToolUse"):
+    if not any(map(plan.has, AROUND_A_CALL)):
         return None
     names = names_of(tool)
-    return _before(names, tool, call, args, ctx) if plan.matching("PreToolUse", names) else None
+    if plan.matching("PreToolUse", names):
+        return _before(names, tool, call, args, ctx)
+    # What runs afterwards, such as a formatter, may change any file: no other call may be beside it.
+    return Before(alone=True) if any(plan.matching(event, names) for event in AROUND_A_CALL) else None
 
 
 async def _before(names: tuple[str, ...], tool: AnyTool, call: Call, args: Input, ctx: Context) -> Before | None:
     about = {**_about(tool, args, ctx), "tool_use_id": call.id}
-    return verdicts.before(await fire("PreToolUse", names, about, ctx, HookedCall(tool, args)))
+    said = verdicts.before(await fire("PreToolUse", names, about, ctx, HookedCall(tool, args)))
+    return replace(said, alone=True) if said else Before(alone=True)
 
 
 @hookimpl(priority=-10)  # Before the person at the terminal is asked: the hook may answer for them.

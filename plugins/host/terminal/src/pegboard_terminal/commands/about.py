@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 KEYS = (
     ("Enter", "send; while the model works, the prompt waits for its turn"),
-    ("Alt-Enter, Ctrl-J", "a new line; so does a backslash at the end of a line"),
+    ("Alt-Enter, Ctrl-J", "a new line; so do Shift-Enter, and a backslash at the end of a line"),
     ("Esc, Ctrl-C", "stop the turn and keep what was done; at the prompt Ctrl-C clears the line, twice leaves"),
     ("Ctrl-D", "leave"),
     ("Up, Down, Ctrl-R", "earlier inputs of this folder, and search in them"),

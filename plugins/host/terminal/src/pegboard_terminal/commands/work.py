@@ -8,47 +8,65 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from anyio import to_thread
+
 from pegboard import PegboardError
 from pegboard_session import SlashCommand
 
 if TYPE_CHECKING:
     from pegboard_session import Session
 
+CHANGED = "file_changed"
+"""The lines of a transcript about changed files, which pegboard-undo writes."""
+UNKNOWN = "it was changed, and what it was before was not kept."
 LARGEST = 400_000
-"""Characters above which a file's difference is not computed: the person is waiting."""
+"""Bytes above which a file's difference is not computed: the person is waiting."""
 
 
 async def show_diff(session: Session, arguments: str) -> str:
-    """How the files that tools have written since the start differ from before."""
+    """How the files that tools and commands have changed since the start differ from before."""
+    return await to_thread.run_sync(_differences, session)
+
+
+def _differences(session: Session) -> str:
     parts = [words for path, before in _first_versions(session) if (words := _difference(session, path, before))]
     return "\n".join(parts) or "The tools have changed no file."
 
 
-def _first_versions(session: Session) -> Iterator[tuple[Path, bytes | None]]:
-    """Each file that was written, with its bytes before; None where there was no file, or it is not kept."""
+def _first_versions(session: Session) -> Iterator[tuple[Path, bytes | str | None]]:
+    """Each file that was changed, with its bytes before: None where there was no file, a text where they are unknown.
+
+    The file service knows what tools wrote through it; lines of the transcript also say what commands changed.
+    """
     files = session.ctx.services.files
-    first: dict[Path, Path | None] = {}
+    first: dict[Path, tuple[str, Path | None]] = {}
+    for line in list(session.restored.lines):
+        if line["type"] == CHANGED:
+            stored = Path(line["stored"]) if line.get("stored") else None
+            first.setdefault(Path(line["path"]), (str(line["before"]), stored))
     for entry in files.undo_entries() if files else ():
-        first.setdefault(entry.path, entry.stored)
-    for path, stored in first.items():
+        first.setdefault(entry.path, (entry.before, entry.stored))
+    for path, (before, stored) in first.items():
         try:
-            yield path, stored.read_bytes() if stored else None
+            yield path, stored.read_bytes() if stored else UNKNOWN if before else None
         except OSError:
-            yield path, None
+            yield path, UNKNOWN
 
 
-def _difference(session: Session, path: Path, before: bytes | None) -> str:
+def _difference(session: Session, path: Path, before: bytes | str | None) -> str:
     """One file, as a unified diff."""
+    name = os.path.relpath(path, session.board.settings.cwd)
+    if isinstance(before, str):
+        return f"{name}: {before}"
     try:
-        name = os.path.relpath(path, session.board.settings.cwd)
         now = path.read_bytes() if path.exists() else None
+        if before == now:
+            return ""
+        if len(before or b"") + len(now or b"") > LARGEST:
+            return f"{name}: it was changed, and is too large to be compared here."
         old, new = (_lines(data) for data in (before, now))
     except (OSError, UnicodeDecodeError):
-        return f"{path}: it cannot be compared."
-    if before == now:
-        return ""
-    if sum(map(len, (*old, *new))) > LARGEST:
-        return f"{name}: it was changed, and is too large to be compared here."
+        return f"{name}: it was changed, and cannot be compared as text."
     source, target = (
         f"{side}/{name}" if data is not None else "/dev/null" for side, data in (("a", before), ("b", now))
     )
@@ -95,6 +113,6 @@ def _fenced(text: str) -> str:
 
 
 COMMANDS = (
-    SlashCommand("diff", "show what the tools have changed", show_diff, at_once=True),
+    SlashCommand("diff", "show what tools and commands have changed", show_diff, at_once=True),
     SlashCommand("export", "write the conversation to a file as Markdown", export, "[file]"),
 )

@@ -31,7 +31,8 @@ def run(words: Sequence[str]) -> int:
     made.add_argument("--force", action="store_true", help="replace a server of this name")
     made.add_argument("name", metavar="NAME", help="what to call it")
     made.add_argument("address", metavar="COMMAND|URL", help="what to start or to reach")
-    made.add_argument("args", nargs=argparse.REMAINDER, metavar="ARG", help="the arguments of the command")
+    rest = made.add_argument("args", nargs=argparse.REMAINDER, metavar="ARG", help="the arguments of the command")
+    rest.required = False  # Python 3.11 lists it among the arguments that are missing.
     given = made.parse_args(words)
     entry = _entry(made, given)
     if wrong := next(problems(entry), ""):

@@ -13,6 +13,7 @@ from pegboard import DefinitionError, PegboardError
 from pegboard_mcp.commands.shared import parser, servers_of, settings_for
 from pegboard_mcp.config import ServerConfig
 from pegboard_mcp.faults import leaves, words_for
+from pegboard_mcp.sdk_log import quiet
 
 # Imports happen inside functions: --help must not wait for the SDK.
 
@@ -42,6 +43,7 @@ async def log_in(server: ServerConfig, opens_browser: bool) -> None:
     """Reach the server, let the person agree in the browser, and keep what the login server returns."""
     import httpx2
     from mcp import Client
+    from mcp.client.sse import sse_client
     from mcp.client.streamable_http import streamable_http_client
 
     from pegboard_mcp.oauth import LOGIN_SECONDS, TokenFile, auth_for
@@ -52,13 +54,17 @@ async def log_in(server: ServerConfig, opens_browser: bool) -> None:
         if opens_browser:
             webbrowser.open(address)
 
+    quiet()
     storage, url = TokenFile(server, os.environ), server.text("url")
     storage.forget()
     auth = auth_for(server, url, os.environ, show)
     try:
-        http = httpx2.AsyncClient(headers=server.map("headers"), auth=auth, timeout=30)
-        async with http, Client(streamable_http_client(url, http_client=http), cache=None):
-            pass  # To connect is enough: the first request brings the login.
+        headers = server.map("headers")
+        async with httpx2.AsyncClient(headers=headers, auth=auth, timeout=30) as http:
+            old = server.kind == "sse"
+            way = sse_client(url, headers=headers, auth=auth) if old else streamable_http_client(url, http_client=http)
+            async with Client(way, mode="legacy" if old else "auto", cache=None):
+                pass  # To connect is enough: the first request brings the login.
     except Exception as error:
         if any(isinstance(leaf, TimeoutError) for leaf in leaves(error)):
             raise PegboardError(f"No one logged in within {LOGIN_SECONDS:g} s.") from None
