@@ -46,7 +46,7 @@ if TYPE_CHECKING:  # Packed: one name in each line is three pages.
         content_block as content_block, jsonable as jsonable, tool_result as tool_result,
     )
     from pegboard.context import (
-        Agent as Agent, Change as Change, Context as Context, Model as Model, ProcessSpec as ProcessSpec,
+        Agent as Agent, Change as Change, Context as Context, Model as Model,
         Progress as Progress, Services as Services,
     )
     from pegboard.contract import API as API, Facts as Facts, Output as Output, Tool as Tool
@@ -72,6 +72,7 @@ if TYPE_CHECKING:  # Packed: one name in each line is three pages.
     from pegboard.pool.entries import Entry as Entry, Pool as Pool
     from pegboard.pool.external import ExternalTool as ExternalTool
     from pegboard.settings import Notice as Notice, Settings as Settings
+    from pegboard_processes import ProcessSpec as ProcessSpec
     # isort: on
     # fmt: on
 
@@ -79,7 +80,7 @@ _NAMES = {
     "board": "Board BoardOptions",
     "calls": "Allow Ask Block Call Decision Deny Document Image JSON Part Result Text strictest",
     "content": "content_block jsonable tool_result",
-    "context": "Agent Change Context Model ProcessSpec Progress Services",
+    "context": "Agent Change Context Model Progress Services",
     "contract": "API Facts Output Tool",
     "errors": "DefinitionError PegboardError PluginError PolicyError ProviderError SettingsError ToolError",
     "execution.ask": "put_question",
@@ -96,7 +97,8 @@ _NAMES = {
     "pool.external": "ExternalTool",
     "settings": "Notice Settings",
 }
-_HOME = {name: module for module, names in _NAMES.items() for name in names.split()}
+_HOME = {name: f"pegboard.{module}" for module, names in _NAMES.items() for name in names.split()}
+_HOME["ProcessSpec"] = "pegboard_processes"  # The interface of a service is in its library, which may be absent.
 
 __all__ = sorted(_HOME)  # pyright: ignore[reportUnsupportedDunderAll]
 
@@ -106,7 +108,7 @@ def __getattr__(name: str) -> object:
         raise AttributeError(f"pegboard has no {name!r}")
     from importlib import import_module  # Needed once a name is: importing this module costs next to nothing.
 
-    value = getattr(import_module(f"pegboard.{_HOME[name]}"), name)
+    value = getattr(import_module(_HOME[name]), name)
     globals()[name] = value
     return value
 

@@ -18,7 +18,7 @@ from anyio.lowlevel import current_token
 
 from pegboard.calls import JSON, Block, Call, Result
 from pegboard.content import cut, text_size
-from pegboard.context import Context, PathFilter, ProcessSpec, Services
+from pegboard.context import Context, PathFilter, Services
 from pegboard.contract import Tool
 from pegboard.errors import PluginError, ToolError, refuse_unknown
 from pegboard.execution.dispatch import BoundTool, CallRun, dispatch
@@ -42,6 +42,7 @@ from pegboard_settings import with_filters
 
 if TYPE_CHECKING:
     from pegboard.records import PluginRecord
+    from pegboard_processes import ProcessSpec
 
 LARGE = 1_000_000
 """Text beyond this many characters is saved in a thread, so that the event loop does not wait for the disk."""

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, overload
 import pluggy
 
 from pegboard.calls import Block, Call, Decision, Result
-from pegboard.context import Context, ProcessSpec
+from pegboard.context import Context
 from pegboard.contract import Facts, Tool
 from pegboard.extensions import After, Answer, Before, Event, Mode, Profile, Question, ToolInfo, ToolSource
 from pegboard.inputs import Input
@@ -26,6 +26,7 @@ from pegboard.settings import Notice, Settings
 
 if TYPE_CHECKING:
     from pegboard.records import HookRecord
+    from pegboard_processes import ProcessSpec
 
 AnyTool: TypeAlias = Tool[Any, Any]
 Opinions: TypeAlias = Decision | Sequence[Decision] | None
