@@ -44,6 +44,7 @@ VALUES = {
     "READS": "The layer of an allow that counts only when nobody has an opinion.",
     "RESERVED": "Names and former names of built-in tools.",
     "SAFETY": "The layers of opinions about paths that no rule and no option answers, only a person.",
+    "TOOL_NAME": "A regular expression for the names that a tool may have.",
     "STOP": "The key in a result's metadata that says why the model must not go on.",
 }
 

@@ -14,7 +14,7 @@ MOST_ON_THE_WAY = 9
 """Files of core and session that hold a call while it travels; `benchmarks/walk.py` says what that means.
 
 A plugin that wraps execution adds its own."""
-MOST = {"core": 13, "session": 9, "policy": 8}
+MOST = {"core": 14, "session": 9, "policy": 8}
 """Files that are entered at all. Other plugins enter theirs too: how many depends on what is installed."""
 
 

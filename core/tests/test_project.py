@@ -87,7 +87,14 @@ def plugin_sources():
 
 
 LIBRARIES = {
-    *("pegboard_confine", "pegboard_definitions", "pegboard_files", "pegboard_hosts", "pegboard_http"),
+    *(
+        "pegboard_confine",
+        "pegboard_definitions",
+        "pegboard_external",
+        "pegboard_files",
+        "pegboard_hosts",
+        "pegboard_http",
+    ),
     *("pegboard_ignore", "pegboard_media", "pegboard_processes", "pegboard_rules", "pegboard_session"),
     *("pegboard_settings", "pegboard_testing", "pegboard_trust", "pegboard_worktrees", "pegboard_cli"),
 }
@@ -117,7 +124,7 @@ PUBLIC = {
     "pegboard.hosting": """
         ALIASES AbandonedThreads Absent BY_FULL_NAME BoundHooks BoundTool CODES CallRun CommandRecord Discovery
         Entry FAMILIES Features GUARDS HOOKS Implementation Limits Loaded OWNERS PluginRecord Pool RESERVED
-        ResultsStore STOP ScanRecord ToolHost ToolRecord assemble consider discover dispatch_nested edited
+        ResultsStore STOP ScanRecord ToolHost ToolRecord assemble consider discover dispatch_nested edited TOOL_NAME
         fingerprint fitting guard_problems index_file is_builtin is_own is_here load_index load_plugin
         maybe_await normalise owner_of
         plugin_roots refuse_unknown run_calls runner text_size turn_options validate

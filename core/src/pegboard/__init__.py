@@ -70,8 +70,8 @@ if TYPE_CHECKING:  # Packed: one name in each line is three pages.
     from pegboard.paths import ResolvedPath as ResolvedPath, resolve_path as resolve_path
     from pegboard.pool.catalog import ToolCatalog as ToolCatalog
     from pegboard.pool.entries import Entry as Entry, Pool as Pool
-    from pegboard.pool.external import ExternalTool as ExternalTool
     from pegboard.settings import Notice as Notice, Settings as Settings
+    from pegboard_external import ExternalTool as ExternalTool
     from pegboard_processes import ProcessSpec as ProcessSpec
     # isort: on
     # fmt: on
@@ -94,11 +94,10 @@ _NAMES = {
     "paths": "ResolvedPath resolve_path",
     "pool.catalog": "ToolCatalog",
     "pool.entries": "Entry Pool",
-    "pool.external": "ExternalTool",
     "settings": "Notice Settings",
 }
 _HOME = {name: f"pegboard.{module}" for module, names in _NAMES.items() for name in names.split()}
-_HOME["ProcessSpec"] = "pegboard_processes"  # The interface of a service is in its library, which may be absent.
+_HOME |= {"ExternalTool": "pegboard_external", "ProcessSpec": "pegboard_processes"}  # Where these are installed.
 
 __all__ = sorted(_HOME)  # pyright: ignore[reportUnsupportedDunderAll]
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:  # Packed: one name in each line is three pages.
     from pegboard.plugins import index as _index
     from pegboard.errors import CODES as CODES, refuse_unknown as refuse_unknown
     from pegboard.content import text_size as text_size
+    from pegboard.contract import TOOL_NAME as TOOL_NAME
     from pegboard.extensions import ResultsStore as ResultsStore
     from pegboard.execution.dispatch import (
         STOP as STOP, BoundTool as BoundTool, CallRun as CallRun, ToolHost as ToolHost, consider as consider,
@@ -51,6 +52,7 @@ if TYPE_CHECKING:  # Packed: one name in each line is three pages.
 _NAMES = {
     "errors": "CODES refuse_unknown",
     "content": "text_size",
+    "contract": "TOOL_NAME",
     "execution.dispatch": "BoundTool CallRun STOP ToolHost consider",
     "extensions": "ResultsStore",
     "execution.hooks": "BoundHooks Implementation fitting maybe_await",

@@ -25,4 +25,10 @@ class CommandLineHooks:
         what to do, or a `pegboard.Fine` that says what is there. May not await.
 
         :param settings: the effective settings.
+
+        Example::
+
+            @hookimpl
+            def diagnose(settings):
+                return [] if shutil.which("bwrap") else ["bwrap is not installed. Install bubblewrap."]
         """
