@@ -96,9 +96,9 @@ def command_line() -> str:
     parts = [
         "# Command line\n\n",
         "Exit codes: 0 ok · 1 tool error, or findings of `doctor` and `check` ",
-        "· 2 usage, unknown tool, invalid input, broken settings · 3 denied, also an ask that nobody answers ",
+        "· 2 usage, unknown tool, invalid input, invalid settings · 3 denied, or no one could be asked ",
         "· 4 ask (`why` only) · 5 provider failed · 128 and the number of the signal that stopped it: ",
-        "129 hang-up, 130 interrupted, 141 no one reads the output of `run` any more, 143 terminated.\n",
+        "129 hang-up, 130 interrupted, 141 the reader closed the pipe, 143 terminated.\n",
     ]
     names = [*COMMANDS, *sorted({command["name"] for command in foreign_commands()})]
     parts += [f"\n## pegboard {name}\n\n```text\n{run(name, '--help').strip()}\n```\n" for name in names]

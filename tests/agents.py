@@ -106,9 +106,9 @@ def make_board(folder: Path, watching: Watching, tools=(), **cli: Any) -> Board:
     home = folder.parent / f"{folder.name}-home"
     home.mkdir(exist_ok=True)
     env = {"HOME": str(home), "PATH": os.environ.get("PATH", "")}
-    trusted = cli.pop("trusted", False)
+    trusted, plugins = cli.pop("trusted", False), cli.pop("plugins", ())
     settings = load(folder, env, cli=cli or None, managed=str(home / "managed"), trusted=trusted)
-    return Board.load(settings=settings, env=env, plugins=[watching], tools=tools)
+    return Board.load(settings=settings, env=env, plugins=[watching, *plugins], tools=tools)
 
 
 async def play(board: Board, *turns: dict[str, Any], **options: Any) -> tuple[Any, Session]:

@@ -341,7 +341,7 @@ def test_a_call_that_is_not_on_the_tape_fails_its_test(pytester: pytest.Pytester
     done = pytester.runpytest_subprocess("--pegboard-replay=tape.jsonl")
     done.assert_outcomes(passed=2, errors=1)
     done.stdout.fnmatch_lines(
-        ['*tape.jsonl has no call of Read with {"file_path": "other.txt"} left in the recording for this test.*']
+        ['*tape.jsonl has no call to Read with {"file_path": "other.txt"} left in the recording for this test.*']
     )
 
 

@@ -21,7 +21,7 @@ GLOSSARY = ["tool", "plugin", "distribution", "family", "board", "pool", "partit
 RETIRED_NAMES = {
     "TurnSeat": "QueuedCall in execution/queue.py",
     "Desk": "ToolHost in the core, TerminalInput in the command line",
-    "Heard": "CallNotes",
+    "EventAnswer": "CallNotes",
     "Ready": "BoundTool",
     "Compiled": "RuleSet",
     "Stray": "AbandonedThread",
@@ -74,11 +74,18 @@ RETIRED_PHRASES = {
     r"\btools hang\b": "a plugin framework for LLM-agent tools",
     r"\bcannot be found out\b": "cannot be resolved",
     r"\bwithout further ado\b": "leave it out",
-    r"\b(once|twice|one|line) a (call|turn|session|line|file|tool|process)\b": "per or each",
+    r"\b(once|twice|one|line|object) a (call|turn|session|line|file|tool|process)\b": "per or each",
+    r"\b(?<!the )(in|out)side of\b": "inside, outside",
+    r"\bin the place of\b": "in place of",
+    r"\btold of\b": "told about",
 }
 """What a native reader stumbles over, and what to write instead."""
 
 SOURCES = sorted([*REPOSITORY.glob("core/src/**/*.py"), *REPOSITORY.glob("plugins/*/*/src/**/*.py")])
+DECLARATIONS = sorted(
+    [*REPOSITORY.glob("core/src/**/pegboard.toml"), *REPOSITORY.glob("plugins/*/*/src/**/pegboard.toml")]
+)
+"""The settings: `pegboard settings` and the reference show what they say."""
 GENERATED = "<!-- Written by docs/generate.py"
 PAGES = [
     page
@@ -155,7 +162,7 @@ def test_a_module_is_named_after_what_it_holds_or_does() -> None:
     assert {name for name in gerunds if Path(name).stem not in NOUNS_IN_ING} == set()
 
 
-@pytest.mark.parametrize("page", PAGES, ids=where)
+@pytest.mark.parametrize("page", [*PAGES, *DECLARATIONS], ids=where)
 def test_retired_phrases_do_not_come_back(page: Path) -> None:
     text = prose(page)
     found = {

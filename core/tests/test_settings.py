@@ -229,3 +229,55 @@ def test_a_home_that_is_a_link_or_ends_in_a_slash_is_still_no_project(world, tmp
             assert settings.root == str(cwd)
             assert settings.get("model") == "mine"
             assert not settings.notices
+
+
+ONE_SLIP = """{
+  "permissions": {
+    "allow": [
+      "Bash(ls)",
+      7,
+      "Read"
+    ],
+    "additionalDirectories": ["/srv", null]
+  },
+  "hooks": {
+    "preEditHook": "x",
+    "Stop": []
+  }
+}"""
+
+
+@pytest.mark.parametrize("layer", ["user", "project", "local"])
+def test_one_malformed_entry_of_our_own_files_is_skipped_with_its_line_and_the_rest_holds(world, layer):
+    path = world.write(layer, ONE_SLIP)
+    settings = world.load(trusted=True)
+    assert settings.problems == []
+    assert settings.get("permissions.allow") == ["Bash(ls)", "Read"]
+    assert settings.get("permissions.additionalDirectories") == ["/srv"]
+    assert settings.get("hooks") == {"Stop": []}
+    places = {str(notice).partition(": ")[0] for notice in settings.notices}
+    assert places == {f"{path}:5", f"{path}:8", f"{path}:11"}
+    assert all(str(notice).endswith("It is skipped.") for notice in settings.notices)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"permissions": {"deny": ["Bash", 7]}}',
+        '{"permissions": {"ask": [{}]}}',
+        '{"hooks": {"PreToolUse": "x"}}',
+        '{"hooks": []}',
+    ],
+)
+@pytest.mark.parametrize("layer", ["user", "project", "local", "managed"])
+def test_a_guard_that_cannot_be_read_stays_fatal_in_every_file(world, text, layer):
+    world.write(layer, text)
+    with pytest.raises(SettingsError):
+        world.load(trusted=True).require_sound()
+
+
+def test_nothing_is_skipped_in_managed_settings_or_on_the_command_line(world):
+    world.write("managed", ONE_SLIP)
+    assert world.load().problems
+    (world.managed / "settings.json").unlink()
+    assert world.load(cli={"permissions": {"allow": [7]}}).problems

@@ -114,7 +114,7 @@ class Context:
     decision: Decision | None = field(default=None, repr=False)
     """Why this call runs: a tool may limit itself to what it was allowed for. None where the call was not judged."""
     call_id: str = ""
-    """The id of the call that this context was made for; empty outside of a call."""
+    """The id of the call that this context was made for; empty outside a call."""
 
     def resolve(self, path: str | os.PathLike[str]) -> Path:
         """The absolute path that is meant: `~` expanded, a relative path taken from the working directory.

@@ -41,6 +41,7 @@ def canonical(value: object) -> bytes:
 def fingerprint(seen: JSON) -> str:
     """The SHA-256 of the canonical JSON of an input."""
     text = json.dumps(seen, sort_keys=True, separators=(",", ":"), ensure_ascii=False, default=str)
+    # surrogatepass: a path with undecodable bytes must have a fingerprint too, or it could not be approved.
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
@@ -117,6 +118,7 @@ def _parse(tool: str, text: str | bytes) -> dict[str, Any]:
         raise ToolError(f"{tool}: the input is not valid JSON: {error}.") from None
     if not isinstance(data, dict):
         raise ToolError(f"{tool}: the input must be a JSON object, got {_kind(data)}.")
+    # 1e999 is valid JSON and becomes infinity, which cannot be written as JSON again.
     if not _is_finite(data):
         raise ToolError(f"{tool}: the input contains a number that is too large. Use a smaller one.")
     return data

@@ -201,7 +201,7 @@ async def dispatch(run: CallRun, host: ToolHost) -> Result:
     except MemoryError:
         result = failed(run, ToolError(f"{call.name} ran out of memory.", code="failed", remedy=TRY_LESS))
     except (Exception, SystemExit) as error:  # a bug of a plugin: the model gets one sentence, the log gets the rest
-        log.exception("%s failed in a call of %s", owner, call.name)
+        log.exception("%s failed in a call to %s", owner, call.name)
         reason = f"{call.name} failed because of a bug in {owner}: {type(error).__name__}."
         result = failed(run, ToolError(reason, code="internal"))
     if result.is_error and hooks.after_failure:

@@ -161,6 +161,7 @@ async def look_after(run: CallRun, value: Any, ms: float, hooks: BoundHooks) -> 
 
     def withheld(error: Exception, hook: BoundHook) -> After:
         reason = f"{tool.name} ran, but its result is withheld: an after_call hook failed: {type(error).__name__}."
+        # Withheld and not shown: the hook may be the one that removes secrets.
         raise ToolError(reason, code="internal") from error
 
     for hook in hooks.bound("after_call"):

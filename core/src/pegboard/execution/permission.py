@@ -29,6 +29,7 @@ async def permit(run: CallRun, hooks: BoundHooks) -> Decision:
     opinions = [*run.opinions, *await opinions_of(run, hooks)]
     decision = decide(run.tool, run.facts, run.ctx, opinions, hooks.modes)
     if hooks.classify_call and may_classify(decision, hooks.modes.effective(run.ctx.mode, run.ctx.settings)):
+        # A classifier only replaces a question that a mode lets it answer; rules and guards have spoken already.
         decision = await _classify(run, hooks) or decision
     _tell(run, hooks, "decided", decision, began)
     if not isinstance(decision, Ask):
@@ -37,6 +38,7 @@ async def permit(run: CallRun, hooks: BoundHooks) -> Decision:
     if hooks.ask_user:  # With no one to ask, nothing is previewed or suggested.
         try:
             answer = await run.ask(lambda: _put(run, hooks, decision))
+        # Also when it is cancelled: the audit log must show that the question was never answered.
         except BaseException:
             _tell(run, hooks, "answered", decision, began, decision="cancelled", asked_by=decision.layer)
             raise
@@ -48,6 +50,7 @@ async def permit(run: CallRun, hooks: BoundHooks) -> Decision:
 
 def hold_to_approval(run: CallRun) -> None:
     """What a person approved is what runs: refuse an input that is no longer the one in the question."""
+    # Compared by value, not identity: a hook that ran since may have changed the input in place.
     if run.approved and run.approved != fingerprint(run.tool.observable_input(run.args, run.ctx)):
         reason = f"The input of {run.tool.name} changed after it was approved, so it did not run."
         raise ToolError(reason, code="permission_denied")

@@ -178,6 +178,7 @@ class QueuedCall(CallRun):
             alone = await self._wait_for_others(safe) if queue.changing or not safe else False
             queue.settle(self, safe, alone)
             turn.pump()
+        # A call that changes something waits for the whole answer: until then, the request may have to be repeated.
         if not queue.complete and not (facts.read_only and facts.concurrency_safe):
             await turn.ended.wait()
 

@@ -56,6 +56,7 @@ class ThreadSlots:
             await waiter.admitted.wait()
         except BaseException:
             with self._lock:
+                # Under the lock: `release` may admit it from another thread at this very moment.
                 is_waiting = waiter in self._waiting
                 if is_waiting:
                     self._waiting.remove(waiter)

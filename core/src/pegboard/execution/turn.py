@@ -195,6 +195,7 @@ class Turn:
                 except ContextChangedError:
                     run.base = self.ctx
         except BaseException as error:
+            # Ctrl-C and exits are not the tool's to swallow; everything else becomes the call's result.
             if failure_results.is_for_the_host(error):
                 raise
             if isinstance(error, get_cancelled_exc_class()):
@@ -257,7 +258,7 @@ class Turn:
             return None  # Its dispatch meets the same error and puts it into words.
 
     def _crashed(self, run: QueuedCall, error: BaseException) -> Result:
-        log.error("a call of %s broke its turn's rules", run.name, exc_info=error)
+        log.error("a call to %s broke its turn's rules", run.name, exc_info=error)
         return failure_results.crashed(run, type(error).__name__)
 
 

@@ -124,14 +124,14 @@ class WorkingDirectories:
         return known.of(ctx)
 
     def hold(self, spelling: str) -> bool:
-        """Whether a normalised absolute path lies in one of them, as it is spelled."""
+        """Whether a normalised absolute path is in one of them, as it is spelled."""
         for root in self.roots:
             if spelling == root or (spelling.startswith(root) and (root == "/" or spelling[len(root)] == "/")):
                 return True
         return False
 
     def contain(self, path: ResolvedPath) -> bool:
-        """Whether a path lies in them under each of its spellings; one that cannot be resolved does not."""
+        """Whether a path is in them under each of its spellings; one that cannot be resolved is not."""
         if not path.sound:
             return False
         for spelling in path.spellings:  # noqa: SIM110 - a generator costs more than the whole loop

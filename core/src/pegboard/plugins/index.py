@@ -176,6 +176,7 @@ def read(path: str, places: list[str]) -> IndexRecord | None:
     try:
         with open(path, "rb") as file:
             s = os.fstat(file.fileno())
+            # Whoever can write this file chooses what we import; marshal is not safe for other people's data.
             if s.st_uid != os.geteuid() or s.st_mode & 0o022:
                 return None
             head, body = file.read(4), file.read()
@@ -193,6 +194,7 @@ def read(path: str, places: list[str]) -> IndexRecord | None:
 
 def keep(path: str, known: IndexRecord, began: int) -> None:
     """Write the index for the next process; a reader sees the old file or the new one, never a part."""
+    # A file changed this recently may change again within the resolution of its time stamp, and we would not notice.
     if any(began - mtime < SETTLED for _, mtime, _, _ in known["stamps"]):
         return
     body = marshal.dumps(dict(known))

@@ -149,7 +149,7 @@ def test_unknown_fields_are_one_quiet_line(project, read):
     found = read()
     assert "a" in found.kinds
     assert found.problems == []
-    assert found.quiet == [f"{path}:4: These fields mean nothing here and are ignored: speed, mood."]
+    assert found.quiet == [f"{path}:4: These fields have no meaning here and are ignored: speed, mood."]
 
 
 def test_fields_of_other_parts_are_kept_for_them(project, read):
@@ -193,7 +193,7 @@ def test_a_file_without_a_name_is_documentation(project, read, content):
     found = read()
     assert (set(found.kinds), found.problems) == (set(REGISTERED), [])
     assert found.quiet[0].startswith(f"{path}:1: This file has no ")
-    assert found.quiet[0].endswith("so it is documentation and no agent.")
+    assert found.quiet[0].endswith("so it is treated as documentation, not as an agent.")
 
 
 def test_files_in_folders_below_are_read(project, read):
@@ -372,3 +372,39 @@ def test_a_folder_of_hostile_files_costs_next_to_nothing(project, read):
     began = time.process_time()
     assert len(read().problems) == 50
     assert time.process_time() - began < 2  # A second for each before.
+
+
+SOFT = {
+    "memory: auto": ("memory", ""),
+    "memory: true": ("memory", ""),
+    "effort: 3": ("effort", ""),
+    "model: [opus, sonnet]": ("model", None),
+    "mcpServers: github, linear": ("mcp_servers", {"github": {}, "linear": {}}),
+    "hooks: []": ("hooks", {}),
+    "isolation: none": ("isolation", ""),
+    "isolation: false": ("isolation", ""),
+    "maxTurns: '50'": ("max_turns", 50),
+    "tools: All tools": ("tools", None),
+    "tools: '*'": ("tools", None),
+    "tools:": ("tools", None),
+    "tools: []": ("tools", ()),
+}
+
+
+@pytest.mark.parametrize("field", SOFT)
+def test_a_field_that_limits_nothing_may_be_wrong_and_the_agent_still_loads(project, read, field):
+    put(project, "a.md", f"---\nname: a\ndescription: b\n{field}\n---\n")
+    found = read(trusted=True)
+    name, value = SOFT[field]
+    assert getattr(found.kinds["a"], name) == value
+    assert found.problems == []
+
+
+@pytest.mark.parametrize("name", ["\u524d\u7aef", "revi\u0435wer", "\u0420\u0435\u0432\u044c\u044e"])
+def test_a_name_in_another_script_gives_way_to_that_of_the_file(project, read, name):
+    path = put(project, "front-end.md", f"---\nname: {name}\ndescription: b\n---\n")
+    found = read()
+    assert set(found.kinds) == {*REGISTERED, "front-end"}
+    [problem] = found.problems
+    assert problem.startswith(f"{path}:2: name must be 1 to 64 letters")
+    assert problem.endswith("It is called front-end here.")

@@ -148,8 +148,8 @@ async def test_a_worktree_elsewhere_is_entered_by_its_path(host, project, tmp_pa
     ("given", "words"),
     [
         ({"name": "a", "path": "b"}, "give either name or path, not both."),
-        ({"name": "../up"}, "name may have letters"),
-        ({"name": "a..b"}, "name may have letters"),
+        ({"name": "../up"}, "name may contain only letters"),
+        ({"name": "a..b"}, "name may contain only letters"),
         ({"name": "x.lock"}, "cannot be the name of a branch"),
         ({"path": "/nowhere"}, "/nowhere is not a worktree of this repository. Its worktrees: none."),
         ({"path": "."}, "is not a worktree of this repository"),
@@ -163,7 +163,7 @@ async def test_bad_input_gets_a_clear_error_and_nothing_changes(host, project, g
 
 
 async def test_a_session_is_in_one_worktree_at_most(host):
-    assert "is in no worktree" in (await host.use("ExitWorktree", action="keep")).text
+    assert "is not in a worktree" in (await host.use("ExitWorktree", action="keep")).text
     await host.use("EnterWorktree", name="one")
     assert "already in the worktree" in (await host.use("EnterWorktree", name="two")).text
 

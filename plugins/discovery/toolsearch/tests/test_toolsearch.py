@@ -83,7 +83,7 @@ async def test_tools_that_the_model_sees_are_not_sent_again(tmp_path) -> None:
         ({"query": " "}, "ToolSearch: query is empty. Say what you want to do, or select:Name."),
         (
             {"query": "select:" + "x," * 2_000},
-            "ToolSearch: query may have 4,000 characters, got 4,007. Say it in a few words.",
+            "ToolSearch: query may have up to 4,000 characters, got 4,007. Say it in a few words.",
         ),
         ({"query": "x", "max_results": 21}, "ToolSearch: max_results must be 20 or less, got 21."),
         ({"query": "x", "max_results": 0}, "ToolSearch: max_results must be 1 or more, got 0."),

@@ -126,7 +126,9 @@ def test_every_bad_line_is_an_event_and_the_conversation_goes_on(driven):
         '{"type": "prompt", "text": "a", "txt": 1}': "prompt: txt: Extra inputs are not permitted.",
         '{"type": "interrupt"}': "interrupt: no prompt is being answered.",
         '{"type": "answer", "id": "x", "decision": "allow"}': "answer: no question with the id 'x' is open.",
-        '{"type": "tool_result", "id": "x", "content": ""}': "tool_result: no call waits for a result with the id 'x'.",
+        '{"type": "tool_result", "id": "x", "content": ""}': (
+            "tool_result: no call with the id 'x' is waiting for a result."
+        ),
         '{"type": "remove_tools", "names": ["X"]}': "remove_tools: you have registered no tool 'X'.",
         json.dumps(
             {"type": "register_tools", "tools": [{"name": "a b", "description": "d", "input_schema": schema}]}

@@ -48,7 +48,7 @@ def test_continue_takes_the_last_session_of_this_folder(world):
     assert code == 0
     assert re.search(r"Continuing session [0-9a-f]{12}: 1 prompt, last used .*\n  > First here\n  Answer\.\n", err)
     rows = {row["prompt"]: row for row in world.rows()}
-    assert {prompt: row["turns"] for prompt, row in rows.items()} == {"First here": 2, "Over there": 1}
+    assert {prompt: row["prompts"] for prompt, row in rows.items()} == {"First here": 2, "Over there": 1}
     assert [os.path.basename(rows[prompt]["folder"]) for prompt in ("First here", "Over there")] == ["a", "b"]
     code, _, err = world.run("run", "--resume", "And third", folder="a")
     assert "2 prompts" in err
@@ -76,7 +76,7 @@ def test_a_fork_leaves_the_session_as_it_was(world):
     _, _, err = world.run("run", "--continue", "--fork", "Elsewhere")
     assert "Continuing a copy of session" in err
     assert first.read_bytes() == before
-    assert sorted(row["turns"] for row in world.rows()) == [1, 2]
+    assert sorted(row["prompts"] for row in world.rows()) == [1, 2]
 
 
 def test_the_id_is_printed_at_the_end_and_leads_back(world):
@@ -109,14 +109,14 @@ def test_options_that_do_not_go_together(world, words, said):
     assert (code, said in err) == (2, True)
 
 
-def test_the_list_shows_folder_turns_cost_and_first_prompt(world, tmp_path):
+def test_the_list_shows_folder_prompts_cost_and_first_prompt(world, tmp_path):
     price = {"input": 1, "output": 1, "cacheRead": 1, "cacheWrite": 1}
     (tmp_path / "p.json").write_text(json.dumps({"prices": {"*": price}}))
     world.run("run", "Here", "--settings", str(tmp_path / "p.json"))
     _, out, _ = world.run("sessions")
     head, row = out.splitlines()
-    assert head.split() == ["ID", "WHEN", "TURNS", "COST", "FOLDER", "PROMPT"]
-    assert re.search(rf"^[0-9a-f]{{12}}  \S+ \S+  1      0\.0000  {tmp_path}/a  Here$", row)
+    assert head.split() == ["ID", "WHEN", "PROMPTS", "COST", "FOLDER", "FIRST", "PROMPT"]
+    assert re.search(rf"^[0-9a-f]{{12}}  \S+ \S+  1        0\.0000  {tmp_path}/a  Here$", row)
 
 
 def test_prompt_show_prints_each_part_with_its_size(world, tmp_path):
@@ -152,7 +152,7 @@ def test_prompt_show_has_everything_that_the_first_message_says(world, tmp_path)
     assert (code, shown["model"]) == (0, "m")
     assert '"title": "Sum"' in shown["reminders"][-1]["text"]
     first = shown["reminders"][0]["name"]
-    assert first == "The person or the project keeps instructions for you in files, which follow."
+    assert first == "The user and the project keep instructions for you in files, shown below."
     code, _, err = world.run("prompt", "show", "--provider", "opnai")
     assert (code, "There is no provider 'opnai'. Did you mean 'openai'?" in err) == (5, True)
     code, _, err = world.run("prompt", "show", *words, "--thinking", "2000")

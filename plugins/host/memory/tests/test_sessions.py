@@ -47,7 +47,7 @@ async def test_files_stand_before_the_first_prompt_with_their_origin(repo):
     assert reminders(session.messages[0]) == [
         INTRODUCTION,
         f"Instructions in {repo}/CLAUDE.md (the project's):\n\nUse tabs.",
-        f"Instructions in {repo}/CLAUDE.local.md (the person's own, for this project):\n\nMine.",
+        f"Instructions in {repo}/CLAUDE.local.md (the user's own, for this project):\n\nMine.",
     ]
     assert session.messages[0]["content"][-1] == {"type": "text", "text": "Go"}
     assert reminders(session.messages[2]) == []

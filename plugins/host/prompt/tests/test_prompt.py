@@ -86,7 +86,7 @@ async def test_further_folders_and_no_repository(tmp_path, monkeypatch):
     session = open_session(tmp_path)
     session.ctx = session.board.context(roots=(tmp_path / "other",))
     environment = (await parts_of(session))["environment"]
-    assert f"- Further folders: {tmp_path}/other\n" in environment
+    assert f"- Additional folders: {tmp_path}/other\n" in environment
     assert "- Git: this is not a git repository\n" in environment
 
 

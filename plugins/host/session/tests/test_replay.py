@@ -15,7 +15,7 @@ from .scripts import turn, use
     [
         ("{", "script.jsonl:1: this is not valid JSON"),
         ("[]", 'turn 1: expected {"content": [...]}'),
-        ('{"content": [{"type": "text"}]}', "a text block needs a text"),
+        ('{"content": [{"type": "text"}]}', "a text block needs text"),
         ('{"content": [{"type": "tool_use", "name": "X"}]}', "a tool_use block needs a name and an input object"),
         ('{"content": [{}]}', "every block needs a type"),
         ('{"content": [], "chunk_ms": -1}', "chunk_ms must be a number of milliseconds"),

@@ -244,5 +244,5 @@ async def test_a_fork_goes_on_from_a_copy(board, tmp_path):
         await fork.run("On")
     assert old.read_bytes() == before
     assert restore(new).messages == fork.messages
-    assert (restore(new).turns, restore(new).prompt, restore(new).last_prompt) == (2, "Go", "On")
+    assert (restore(new).prompts, restore(new).prompt, restore(new).last_prompt) == (2, "Go", "On")
     assert (tmp_path / "new/agent.jsonl").read_text() == "{}\n"

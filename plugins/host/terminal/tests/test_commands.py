@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 
 import pytest
@@ -28,7 +29,7 @@ def test_what_each_command_says(world: World) -> None:
     terminal.until("Written.")
     ask(terminal, "/help", "/export [file]")
     ask(terminal, "/hlep", "There is no command /hlep. Did you mean /help")
-    ask(terminal, "/model", "The model is claude-sonnet-5-5, of the provider replay.")
+    ask(terminal, "/model", "The model is claude-sonnet-5-5 (replay).")
     ask(terminal, "/model another", "The model is another from the next request on.")
     ask(terminal, "/mode plan", "The mode is plan now.")
     ask(terminal, "/mode plann", "There is no mode 'plann'. Did you mean 'plan'?")
@@ -49,6 +50,10 @@ def test_what_each_command_says(world: World) -> None:
 
 
 def test_clear_begins_a_new_session_and_resume_goes_back(world: World) -> None:
+    log, settings = world.home / "ends.log", world.home / ".pegboard/settings.json"
+    settings.parent.mkdir()
+    handler = {"type": "command", "command": f"jq -r .reason >> {log}", "timeout": 60}
+    settings.write_text(json.dumps({"hooks": {"SessionEnd": [{"hooks": [handler]}]}}))
     terminal = world.open(said("An answer.")).ready()
     first = re.search(r"session ([0-9a-f]{12})", "".join(terminal.lines))
     assert first
@@ -57,11 +62,14 @@ def test_clear_begins_a_new_session_and_resume_goes_back(world: World) -> None:
     terminal.type("/clear")
     terminal.until(lambda: terminal.text.replace("\n", "").count(" · session ") == 2)
     terminal.ready()
-    ask(terminal, "/resume", "/resume ID goes on with one of them.")
+    ask(terminal, "/resume", "/resume ID continues one of them.")
     assert f"{first[1]}  " in terminal.text
     terminal.type(f"/resume {first[1]}")
     terminal.until("Continuing session")
     terminal.until(lambda: terminal.text.replace("\n", "").count(f" · session {first[1]}") == 2)
+    terminal.ready().type("/exit")
+    assert terminal.end() == 0
+    assert log.read_text().split() == ["clear", "resume", "prompt_input_exit"]
 
 
 @pytest.mark.parametrize("columns", [80, 40])
@@ -87,7 +95,7 @@ def test_undo_lists_asks_and_restores_what_a_command_made(world: World, columns:
     terminal.press("y\r")
     terminal.until("Restored 2 files:")
     assert [path.name for path in world.work.iterdir()] == ["make.sh"]
-    ask(terminal, "/diff", "The tools have changed no file.")
+    ask(terminal, "/diff", "The tools have not changed any files.")
     ask(terminal, "/undo", "There is nothing to undo.")
 
 

@@ -39,7 +39,7 @@ def test_each_answer_to_a_question(world: World) -> None:
     answer(terminal, "| command: touch other", "m", "Message to the model:")
     terminal.press("use another name\r")
     terminal.until("| file_path: ")
-    answer(terminal, "and all edits in this session", "e", "The mode is acceptEdits now.")
+    answer(terminal, "and allow all edits in this session", "e", "The mode is acceptEdits now.")
     terminal.until("Done.")
     assert sorted(path.name for path in world.work.iterdir() if not path.name.startswith(".")) == [
         *("always", "edited", "edited-too", "once", "session")

@@ -25,7 +25,7 @@ def test_a_server_is_added_tried_used_and_removed(world, pegboard):
     assert "Added notes to" in pegboard("mcp", "add", "--env", "A=b", "notes", entry["command"], *entry["args"])
     settings = json.loads((world.home / ".pegboard/settings.json").read_text())
     assert settings == {"mcpServers": {"notes": {**entry, "env": {"A": "b"}}}}
-    assert "has a server 'notes' already" in pegboard("mcp", "add", "notes", "x", code=2)
+    assert "already has a server 'notes'" in pegboard("mcp", "add", "notes", "x", code=2)
     assert "It was never reached." in pegboard("mcp", "list")
     assert pegboard("mcp", "test", "notes") == "notes: connected, 1 tool\n  mcp__notes__echo\n"
     assert "mcp__notes__echo" in pegboard("tools")
@@ -48,7 +48,7 @@ def test_wrong_words_are_explained(world, pegboard):
     pegboard("mcp", "add", "broken", "no-such-program-anywhere")
     assert "broken: The program no-such-program-anywhere was not found." in pegboard("mcp", "test", code=1)
     assert "The MCP server broken: The program no-such-program-anywhere was not found." in pegboard("doctor", code=1)
-    assert "only servers with a url have logins" in pegboard("mcp", "login", "broken", code=2)
+    assert "only servers with a URL have logins" in pegboard("mcp", "login", "broken", code=2)
 
 
 def test_a_changed_project_server_is_approved_by_hand(world, pegboard):

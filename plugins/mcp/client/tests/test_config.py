@@ -56,10 +56,10 @@ def test_the_kind_of_a_server_follows_from_its_entry(entry, kind):
     ("entry", "words"),
     [
         ("npx", "It must be an object"),
-        ({}, "It needs a command to start or a url to reach."),
+        ({}, "It needs a command to start, or a url to connect to."),
         ({"command": 3}, "command must be text, got 3."),
-        ({"command": "x", "args": "a b"}, "args must be a list of texts"),
-        ({"command": "x", "env": {"A": 1}}, "env must be texts by name."),
+        ({"command": "x", "args": "a b"}, "args must be a list of strings"),
+        ({"command": "x", "env": {"A": 1}}, "env must be an object with string values."),
         ({"type": "pipe", "command": "x"}, "The types are stdio, http and sse."),
         ({"type": "sse", "command": "x"}, "A server of the type sse needs a url."),
         ({"url": "ftp://h"}, "The url must begin with http:// or https://"),

@@ -160,7 +160,7 @@ async def test_a_listing_that_fails_keeps_the_last_good_tools(world):
     hub = await world.connect(board)
     mark.touch()
     await board.call("mcp__notes__grow", {"name": "more"})
-    await until(lambda: "could not be listed again: The list is broken." in hub.connections["notes"].problem)
+    await until(lambda: "Listing its tools again failed: The list is broken." in hub.connections["notes"].problem)
     board.refresh()
     assert [name for name in board.pool.names if name.startswith("mcp__")] == ["mcp__notes__grow"]
     await close(board)

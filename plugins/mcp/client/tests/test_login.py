@@ -110,7 +110,7 @@ def site(world, login_server):
     return Site(world, *login_server)
 
 
-NEEDED = "It wants you to log in: pegboard mcp login docs"
+NEEDED = "It requires a login. Run: pegboard mcp login docs"
 
 
 async def test_a_login_is_kept_for_the_person_alone_and_ends_with_a_logout(site):

@@ -122,7 +122,10 @@ async def test_headers_and_their_helper_reach_the_server(world, http):
 
 @pytest.mark.parametrize(
     ("helper", "words"),
-    [("exit 3", "Its headersHelper failed with exit code 3."), ("echo hi", "must print a JSON object of texts.")],
+    [
+        ("exit 3", "Its headersHelper failed with exit code 3."),
+        ("echo hi", "must print a JSON object with string values."),
+    ],
 )
 async def test_a_helper_that_fails_is_named(world, helper, words):
     board = world.board({"sdk": {"url": "http://127.0.0.1:9/mcp", "headersHelper": helper}})
@@ -145,7 +148,7 @@ async def test_a_server_that_wants_a_login_says_so(world, tmp_path):
         entry = await locked.entry()
         board = world.board({"sdk": entry})
         hub = await world.connect(board)
-        assert hub.connections["sdk"].problem == "It wants you to log in: pegboard mcp login sdk"
+        assert hub.connections["sdk"].problem == "It requires a login. Run: pegboard mcp login sdk"
         await close(board)
         opened = world.board({"sdk": {**entry, "headers": {"Authorization": "Bearer open-sesame"}}})
         await world.connect(opened)

@@ -158,7 +158,7 @@ async def test_roots_narrow_where_a_client_works(server, mode):
         beyond = await client.call_tool("Read", {"file_path": str(server.world.home / "secret")})
     assert outside.is_error
     assert beyond.is_error  # A root outside of the server's folder does not widen it.
-    assert "outside of the client's roots" in person.shown[0].message
+    assert "outside the client's roots" in person.shown[0].message
 
 
 @BOTH
@@ -166,7 +166,7 @@ async def test_roots_that_leave_nothing_stop_every_call(server, mode, tmp_path):
     async with over_http(server.url, mode, list_roots_callback=roots(tmp_path)) as client:
         result = await client.call_tool("Read", {"file_path": "inner/a.txt"})
     assert result.is_error
-    assert text_of(result).startswith("The roots of this client contain no folder of this server")
+    assert text_of(result).startswith("None of this client's roots contains a folder of this server")
 
 
 @pytest.mark.parametrize("offered", ["wider", "none"])

@@ -170,3 +170,25 @@ async def test_two_sessions_at_once_keep_their_states_apart(project):
         for name in ("a", "b"):
             group.start_soon(one, name)
     assert seen == {"a": ["Hi", "a"], "b": ["Hi", "b"]}
+
+
+@pytest.mark.parametrize("ending", ["clear", "resume", "prompt_input_exit", "", "something new"])
+async def test_the_end_of_a_session_has_a_reason(project, lines, ending):
+    script, log = project.recorder()
+    project.hook("SessionEnd", script)
+    project.hook("SessionEnd", script + " ", matcher="clear|resume")
+    async with Session(project.board(), ReplayProvider([])) as session:
+        session.ending = ending
+    known = ending if ending in ("clear", "resume", "prompt_input_exit") else "other"
+    assert [read["reason"] for read in lines(log)] == [known] * (2 if ending in ("clear", "resume") else 1)
+
+
+async def test_a_session_that_follows_another_begins_with_clear(project, lines):
+    script, log = project.recorder()
+    project.hook("SessionStart", script, matcher="clear")
+    for source in ("startup", "clear"):
+        session = Session(project.board(), ReplayProvider([]))
+        session.source = source
+        async with session:
+            pass
+    assert [read["source"] for read in lines(log)] == ["clear"]

@@ -44,7 +44,7 @@ def world(tmp_path: Path) -> World:
 
 
 def test_decisions_of_real_calls_are_shown_and_chosen(world):
-    assert world.run("audit").stderr == f"pegboard: No decision is recorded yet in {world.log}.\n"
+    assert world.run("audit").stderr == f"pegboard: No decisions are recorded in {world.log} yet.\n"
     script = [
         {"content": [{"type": "tool_use", "name": "Read", "input": {"file_path": "script.jsonl"}}]},
         {"content": [{"type": "tool_use", "name": "Bash", "input": {"command": "touch secret-name"}}]},
@@ -61,9 +61,7 @@ def test_decisions_of_real_calls_are_shown_and_chosen(world):
     assert shown.split()[2:] == ["deny", "Bash", session[:12], "by", "nobody", "(ask)"]
     assert "secret-name" not in world.log.read_text()
     assert "\x1b" not in shown
-    assert (
-        world.run("audit", "--since", "2999-01-01").stderr == "pegboard: No decision in the audit log is like that.\n"
-    )
+    assert world.run("audit", "--since", "2999-01-01").stderr == "pegboard: No decision in the audit log matches.\n"
 
 
 def test_a_setting_keeps_the_input(world):
@@ -107,7 +105,7 @@ def test_rotated_logs_are_read_in_order_and_broken_lines_are_counted(world):
     numbers = [json.loads(line)["number"] for line in done.stdout.splitlines()]
     assert numbers == sorted(numbers)
     assert numbers[-1] == 5
-    assert done.stderr == "pegboard: left out 4 lines of the audit log that cannot be read.\n"
+    assert done.stderr == "pegboard: skipped 4 lines of the audit log that cannot be read.\n"
 
 
 def test_what_a_log_says_cannot_move_the_cursor():

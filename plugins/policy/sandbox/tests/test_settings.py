@@ -67,15 +67,15 @@ def test_every_setting_is_read_from_our_file_and_from_a_compatible_one(read, tmp
         ({"allowWrite": ["x"]}, "There is no setting 'sandbox.allowWrite'."),
         (
             {"filesystem": {"disabled": True}},
-            "sandbox.filesystem.disabled is not used: files are always held; use allowWrite.",
+            "sandbox.filesystem.disabled is not used: files are always protected; use allowWrite.",
         ),
         (
             {"network": {"httpProxyPort": 8080}},
-            "sandbox.network.httpProxyPort is not used: the proxy is always our own.",
+            "sandbox.network.httpProxyPort is not used: only Pegboard's own proxy is used.",
         ),
         (
             {"network": {"strictAllowlist": False}},
-            "sandbox.network.strictAllowlist is not used: nobody is asked about a host; use allowedDomains.",
+            "sandbox.network.strictAllowlist is not used: the sandbox never asks about a host; use allowedDomains.",
         ),
     ],
 )

@@ -155,7 +155,10 @@ def test_without_a_key_or_a_model_the_command_says_what_to_set(tmp_path: Path) -
 def test_an_unknown_provider_is_refused_with_those_that_are_here(tmp_path: Path) -> None:
     done = run(tmp_path, "--provider", "opanai", "Hi")
     assert done.returncode == 5
-    assert "There is no provider 'opanai'. Did you mean 'openai'? Those here are: anthropic, openai." in done.stderr
+    assert (
+        "There is no provider 'opanai'. Did you mean 'openai'? The providers here are: anthropic, openai."
+        in done.stderr
+    )
 
 
 IMPORTS = """

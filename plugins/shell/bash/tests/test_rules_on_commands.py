@@ -95,3 +95,15 @@ def test_no_pair_of_allowed_commands_carries_a_third(decide):
     for first, sign, second in itertools.product(pieces, [" ; ", " && ", " | ", "\n", " & "], pieces):
         if "rm x" in (first, second):
             assert decide(f"{first}{sign}{second}").word != "allow"
+
+
+REDIRECTED = [
+    *("echo $(echo x > owned)", "echo `echo x > owned`", 'echo "$(echo x >> owned)"', "echo <(echo x > owned)"),
+    *("echo owned > owned", "echo owned; echo x >owned", "echo owned $(echo x > owned)"),
+    *("echo $(echo $(echo x > owned))", "echo x > owned", "(echo x > owned)"),
+]
+
+
+@pytest.mark.parametrize("command", REDIRECTED)
+def test_a_rule_for_a_command_covers_no_redirect_inside_it(decide, command):
+    assert decide(command).word == "ask"

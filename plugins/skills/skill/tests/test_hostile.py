@@ -94,7 +94,7 @@ def test_links_that_lead_back_come_to_an_end(world):
     [
         ("x" * 10_000_000, "The file is larger than 256000 bytes."),
         ("---\nname: a\x1b[2J\ndescription: d\n---\n", "not allowed"),
-        ("---\nname: d\u0435ploy\ndescription: d\n---\n", "Other letters look like these."),
+        ("---\nname: d\u0435ploy\ndescription: d\n---\n", "Other characters could be mistaken for these."),
         ("---\nname: a/../b\ndescription: d\n---\n", "The name must be 1 to 64 ASCII letters"),
         ("---\ndescription: d\u202ed\n---\n", "contains the character U+202E"),
         ("---\nallowed-tools: [a, {b: c}]\n---\nx\n", "allowed-tools must be a list"),
@@ -156,3 +156,20 @@ def test_a_damaged_index_is_made_anew(world, tmp_path):
     cache.write_text('{"version": 1, "files": {"x": 3}}')
     assert [skill.name for skill in discover(world.settings(), os.environ)] == ["one"]
     assert '"one"' in cache.read_text()
+
+
+@pytest.mark.parametrize("place", ["See $ARGUMENTS.", "See @$0."])
+async def test_what_a_skill_allows_does_not_count_for_files_that_arguments_name(world, place):
+    world.put("secret.txt", "the secret", at=world.home)
+    world.put("own.txt", "our own")
+    world.skill("look", "allowed-tools: Read\n", place)
+    names = ("../home/secret.txt", "own.txt")
+    given = names if "@" in place else tuple(f"@{name}" for name in names)
+    turns = [use("look", args) for args in given]
+    async with world.session(*turns, says(), permissions={"allow": ["Skill"]}) as session:
+        await session.run("Go")
+    outside, inside = results(session)
+    assert "outside the working directories" in outside
+    assert "our own" in inside
+    assert "the secret" not in outside + inside
+    assert world.person.asked == []

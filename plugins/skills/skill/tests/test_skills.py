@@ -45,7 +45,7 @@ async def test_changes_are_told_with_the_next_prompt(world):
         await session.run("On")
         await session.run("On")
     assert reminders(session.messages[2]) == [
-        "There are more or changed skills for the tool Skill:\n- one: Another word\n- three: About three",
+        "New or changed skills for the tool Skill:\n- one: Another word\n- three: About three",
         "These skills no longer exist: two",
     ]
     assert reminders(session.messages[4]) == []
@@ -58,7 +58,7 @@ async def test_a_used_skill_is_read_with_its_arguments_files_and_folder(world):
     async with world.session(use("fix", "12 'now please'"), says()) as session:
         await session.run("Go")
     [said] = results(session)
-    assert said.startswith(f"Instructions of the skill fix. Paths in them are relative to {file.parent}.\n")
+    assert said.startswith(f"Instructions from the skill fix. Paths in them are relative to {file.parent}.\n")
     assert "Files there: scripts/run.sh" in said
     assert "Fix 12 (12). ARGS: 12 'now please'. See @notes.txt" in said
     assert f"Contents of {world.repo}/notes.txt:\n\n1\tremember" in said
@@ -124,7 +124,7 @@ async def test_disallowed_tools_are_denied_for_the_turn(world):
         await session.run("Go")
         await session.run("On")
     _, first, second = results(session)
-    assert "The skill look does not allow Bash in this turn" in first
+    assert "The skill look does not allow Bash until the next prompt" in first
     assert "does not allow" not in second
 
 
@@ -254,7 +254,7 @@ async def test_a_resumed_session_is_told_only_what_is_new(world, tmp_path):
     again.resume(restore(path), board.context())
     async with again:
         await again.run("On")
-    assert reminders(again.messages[-4])[-1] == "There are more or changed skills for the tool Skill:\n- two: About two"
+    assert reminders(again.messages[-4])[-1] == "New or changed skills for the tool Skill:\n- two: About two"
     assert "already in this conversation" in results(again)[-1]
 
 
@@ -273,7 +273,7 @@ async def test_skills_can_be_switched_off(world):
     async with world.session(use("one"), says(), skills={"enabled": False}) as session:
         await session.run("Go")
     assert reminders(session.messages[0]) == []
-    assert "there are no skills here" in results(session)[0]
+    assert "No skills are available here" in results(session)[0]
 
 
 async def test_why_tells_what_a_skill_would_do(world):
@@ -281,7 +281,7 @@ async def test_why_tells_what_a_skill_would_do(world):
     async with world.session(says()) as session:
         judged = await explain(Call("1", "Skill", {"skill": "make"}), session.ctx, session.board)
     assert judged.decision.word == "ask"
-    words = "The skill make would allow Bash(touch:*) without asking for the rest of this turn."
+    words = "The skill make would allow Bash(touch:*) without asking until the next prompt."
     assert judged.decision.reason == words
 
 

@@ -90,4 +90,4 @@ def test_the_longest_descriptions_are_cut_first():
 def test_where_names_alone_are_too_many_their_number_is_told():
     [line] = lines_for(_skills(*["w"] * 1000), 300)
     assert line.startswith("s000, s001, ")
-    assert "more, which the tool Skill names when it does not know a name" in line
+    assert "more; to list them, call the tool Skill with an unknown name" in line

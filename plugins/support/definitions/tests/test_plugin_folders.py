@@ -82,7 +82,7 @@ def test_hooks_that_managed_settings_keep_to_themselves_stay_theirs(plugin):
     ("manifest", "reason"),
     [
         ({"name": "a/b"}, "name must be 1 to 64 letters"),
-        ({"name": "x", "commands": "../outside"}, "commands: ../outside lies outside the plugin"),
+        ({"name": "x", "commands": "../outside"}, "commands: ../outside is outside the plugin"),
         ({"name": "x", "skills": 3}, "skills must be a path or a list of paths, got 3"),
         ({"name": "x", "agents": "./none"}, "agents: there is no ./none"),
         ({"name": "x", "hooks": "./none.json"}, "hooks: there is no ./none.json"),
@@ -102,7 +102,7 @@ def test_a_link_out_of_a_plugin_is_not_followed(plugin, tmp_path):
     (plugin.folder / "linked").symlink_to(tmp_path / "secret")
     plugin(".claude-plugin/plugin.json", {"name": "acme", "skills": "./linked"})
     [found] = plugin_folders(of(plugin.folder))
-    assert "skills: ./linked lies outside the plugin, so it is not used." in found.problems[0]
+    assert "skills: ./linked is outside the plugin, so it is not used." in found.problems[0]
 
 
 def test_a_folder_that_is_not_there_and_a_name_twice_are_said(plugin, tmp_path):

@@ -92,7 +92,10 @@ async def test_bad_input_gets_a_clear_error_and_nothing_is_lost(session, name, g
 async def test_there_is_a_limit(session):
     session.ctx.service("tasks").replace_written([{"subject": str(number)} for number in range(500)])
     result = await use(session, "TaskCreate", subject="one more")
-    assert (result.code, result.text) == ("too_large", "A session can have 500 tasks. Delete completed ones first.")
+    assert (result.code, result.text) == (
+        "too_large",
+        "A session can have at most 500 tasks. Delete completed ones first.",
+    )
 
 
 async def test_todo_write_replaces_its_own_list_only(session):
@@ -106,12 +109,12 @@ async def test_todo_write_replaces_its_own_list_only(session):
     again = await use(session, "TodoWrite", todos=[{"content": "c", "status": "pending"}])
     assert [todo.content for todo in again.value.old_todos] == ["a", "b"]
     assert (await use(session, "TaskList")).text == "[ ] 1. kept\n[ ] 4. c"
-    assert (await use(session, "TodoWrite", todos=[])).text == "The to-do list is empty now."
+    assert (await use(session, "TodoWrite", todos=[])).text == "The to-do list is now empty."
 
 
 async def test_outside_a_session_there_is_no_list(board, ctx):
     result = await board.dispatch(Call("1", "TaskList", {}), ctx)
-    assert (result.code, "does not belong to a session" in result.text) == ("unsupported", True)
+    assert (result.code, "is not part of a session" in result.text) == ("unsupported", True)
 
 
 async def test_a_resumed_session_goes_on_with_the_list_and_its_ids(board, tmp_path):

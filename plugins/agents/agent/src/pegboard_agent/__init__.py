@@ -12,6 +12,7 @@ from pegboard_agent.hooks import (
     register_session_services,
     register_tools,
     start_session,
+    system_prompt_parts,
 )
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ __all__ = [
     "register_session_services",
     "register_tools",
     "start_session",
+    "system_prompt_parts",
 ]
 
 

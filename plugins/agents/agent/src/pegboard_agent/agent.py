@@ -202,7 +202,7 @@ def _request(args: AgentInput, kind: AgentDefinition, model: str | None, ctx: Co
         # Tools that are not installed are ignored; if none is left, the error names the whole list.
         kind = replace(kind, tools=tuple(name for name in kind.tools if name in here) or kind.tools)
     if (kind.tools is None or "Agent" in " ".join(kind.tools)) and "Agent" in here:
-        # Only a person's session is told of the kinds when it opens; a child that may start agents needs them too.
+        # Only a person's session is told about the kinds when it opens; a child that may start agents needs them too.
         kinds = listing(catalogue(ctx.settings, agents_service(ctx).registered()))
         kind = replace(kind, prompt=f"{kind.prompt}\n\n{kinds}".strip())
     return SubAgentRequest(

@@ -16,7 +16,7 @@ from pegboard_agent.reports import announcement, completed, cut
 from pegboard_agent.service import SubAgentOutcome, agents_service
 from pegboard_agent.subagent import SubAgent
 from pegboard_processes import Task
-from pegboard_worktrees import Worktree, worktree
+from pegboard_worktrees import Worktree, isolated
 
 ALIVE = ("request_started", "message_finished", "call_started", "call_finished")
 """Events that count as a sign of life of the whole call."""
@@ -100,7 +100,7 @@ class AgentRun:
             if self._isolated:
                 label = self._args.name or self._child.kind
                 base = self._ctx.settings.get("agents.worktreeBase")
-                place = await stack.enter_async_context(worktree(self._ctx, label, base, self._child.workspace))
+                place = await stack.enter_async_context(isolated(self._ctx, label, base, self._child.workspace))
             outcome, result = await self._answer(place)
         output = completed(self._child, self._args, outcome, self._warnings, place)
         return output.model_copy(update={"result": result})

@@ -172,7 +172,7 @@ def _read(path: Path, made: Catalogue) -> ParsedDefinition | None:
 def _files(folder: Path, made: Catalogue, *, links: bool) -> list[Path]:
     files = list(islice(markdown_files(folder, links=links), MOST + 1))
     if len(files) > MOST:
-        left = f"There are more than {MOST} definitions here; this one and those after it are not read."
+        left = f"There are more than {MOST} definitions here; this one and the rest are not read."
         made.problems.append(f"{files[MOST]}:1: {left}")
     return files[:MOST]
 
@@ -187,7 +187,12 @@ def _harmless(found: ParsedDefinition, made: Catalogue) -> AgentDefinition:
         if is_set:
             words = f"{key} is not used: an untrusted project cannot set it. To use it, run pegboard trust."
             made.problems.append(f"{kind.source}:{found.lines.get(key, 2)}: {words}")
-    return replace(kind, model=None, background=False, effort="", hooks={}, mcp_servers={}, memory="")
+    return replace(harmless(kind), model=None, background=False, effort="")
+
+
+def harmless(kind: AgentDefinition) -> AgentDefinition:
+    """A definition without what runs or reaches further than its agent."""
+    return replace(kind, hooks={}, mcp_servers={}, memory="")
 
 
 def _starts(kind: AgentDefinition) -> set[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -9,6 +10,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from pegboard_agent.soft_fields import SoftFields
 from pegboard_definitions import FaultError, Markdown, NoFieldsError, read_markdown
 from pegboard_session import AgentDefinition
 
@@ -24,6 +26,8 @@ FIELDS = (
     *("isolation", "color", "memoryFiles", "skills", "effort", "hooks", "mcpServers", "memory"),
 )
 MEMORIES = ("user", "project", "local")
+EFFORTS = ("low", "medium", "high", "xhigh", "max")
+OTHER_SCRIPT = re.compile(r"[\w.-]+(?: [\w.-]+)*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,43 +74,52 @@ def _parse(path: Path) -> ParsedDefinition | Documentation:
     try:
         found = read_markdown(path, text_fields=TEXT_FIELDS, known=FIELDS)
     except NoFieldsError:
-        return Documentation(f"{path}:1: This file has no fields, so it is documentation and no agent.")
+        return Documentation(f"{path}:1: This file has no fields, so it is treated as documentation, not as an agent.")
     if found.fields.get("name") is None:
-        return Documentation(f"{path}:1: This file has no name, so it is documentation and no agent.")
-    quiet = (*found.quiet, *_unused(found))
-    return ParsedDefinition(_definition(found), found.lines, found.remarks, quiet)
+        return Documentation(f"{path}:1: This file has no name, so it is treated as documentation, not as an agent.")
+    name, remark = _name(found)
+    soft = SoftFields(found)
+    made = _definition(found, name, soft)
+    remarks = (*found.remarks, *([remark] if remark else []))
+    return ParsedDefinition(made, found.lines, remarks, (*found.quiet, *_unused(found), *soft.remarks))
 
 
 def _unused(found: Markdown) -> Iterator[str]:
     unknown = [name for name in found.fields if name not in FIELDS]
     if unknown:
         words = ", ".join(map(str, unknown))
-        yield f"{found.place(unknown[0])}: These fields mean nothing here and are ignored: {words}."
+        yield f"{found.place(unknown[0])}: These fields have no meaning here and are ignored: {words}."
 
 
-def _definition(found: Markdown) -> AgentDefinition:
-    name, description = found.text("name"), found.text("description")
-    if not KIND.fullmatch(name):
-        raise found.fault("name", f"{KIND_RULE}, got {name!r}.")
+def _name(found: Markdown) -> tuple[str, str]:
+    """The name, and what is said about it. One in another script is not used, but that of its file may be."""
+    name = found.text("name")
+    if KIND.fullmatch(name):
+        return name, ""
+    wrong, instead = f"name {KIND_RULE}, got {name!r}.", found.path.stem
+    if not OTHER_SCRIPT.fullmatch(name) or name.isascii() or not KIND.fullmatch(instead):
+        raise FaultError(f"{found.place('name')}: {wrong}")
+    return instead, f"{found.place('name')}: {wrong} Other letters look like these. It is called {instead} here."
+
+
+def _definition(found: Markdown, name: str, soft: SoftFields) -> AgentDefinition:
+    description = found.text("description")
     if not description:
         raise found.fault("description", "is missing. Describe when this agent should be used.")
-    mode, isolation = found.text("permissionMode"), found.text("isolation")
+    mode, isolation = found.text("permissionMode"), soft.isolation()
     if mode and mode not in MODES:
         raise found.fault("permissionMode", f"must be one of {', '.join(MODES)}, got {mode!r}.")
     if isolation not in ("", "worktree"):
         raise found.fault("isolation", f"must be worktree, got {isolation!r}.")
-    turns = found.fields.get("maxTurns")
+    turns = soft.number("maxTurns")
     if turns is not None and (isinstance(turns, bool) or not isinstance(turns, int) or turns < 1):
         raise found.fault("maxTurns", f"must be a whole number of 1 or more, got {turns!r}.")
-    memory = found.text("memory")
-    if memory not in ("", *MEMORIES):
-        raise found.fault("memory", f"must be one of {', '.join(MEMORIES)}, got {memory!r}.")
-    model = found.text("model")
+    model = soft.text("model")
     return AgentDefinition(
         name,
         description,
         found.body,
-        tools=found.names("tools"),
+        tools=soft.tools(),
         disallowed_tools=found.names("disallowedTools") or (),
         model=None if model in ("", "inherit") else model,
         permission_mode=mode or None,
@@ -117,8 +130,8 @@ def _definition(found: Markdown) -> AgentDefinition:
         color=found.text("color"),
         memory_files=found.truth("memoryFiles", True),
         skills=found.names("skills") or (),
-        effort=found.text("effort"),
-        memory=memory,
+        effort=soft.choice("effort", EFFORTS),
+        memory=soft.choice("memory", MEMORIES),
         hooks=_object(found, "hooks"),
         mcp_servers=_servers(found),
     )
@@ -126,20 +139,24 @@ def _definition(found: Markdown) -> AgentDefinition:
 
 def _object(found: Markdown, name: str) -> dict[str, Any]:
     value = found.fields.get(name)
-    if value is None:
+    if value is None or value == []:
         return {}
     if not isinstance(value, dict):
         raise found.fault(name, f"must be an object, got {value!r}.")
-    return dict(value)
+    # As JSON holds it: transcripts keep definitions, and YAML has dates.
+    made: dict[str, Any] = json.loads(json.dumps(value, default=str))
+    return made
 
 
 def _servers(found: Markdown) -> dict[str, Any]:
     """MCP servers by name: an object, or a list of names and objects. A name alone means a server of the settings."""
     value = found.fields.get("mcpServers")
+    if isinstance(value, str):
+        return {name: {} for name in found.names("mcpServers") or ()}
     if not isinstance(value, list):
         return _object(found, "mcpServers")
     servers: dict[str, Any] = {}
-    for item in value:
+    for item in json.loads(json.dumps(value, default=str)):
         if isinstance(item, str):
             servers[item] = {}
         elif isinstance(item, dict):

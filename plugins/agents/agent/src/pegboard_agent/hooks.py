@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from pegboard import Board
     from pegboard_agent.agent import Agent
     from pegboard_agent.run_as_agent import AgentRole
-    from pegboard_session import Session
+    from pegboard_session import PromptPart, Session
 
 
 @hookimpl
@@ -55,6 +56,19 @@ def register_session_services(session: Session) -> dict[str, object]:
     from pegboard_agent.subagents import SubAgents  # Imported late: listing tools does not need the session loop.
 
     return {SERVICE: SubAgents(session)}
+
+
+@hookimpl
+def system_prompt_parts(session: Session, ctx: Context) -> list[PromptPart]:
+    """What an agent with a memory of its own is told about it."""
+    if session.definition is None or not session.definition.memory:
+        return []
+    # Few agents have one.
+    from pegboard_agent.agent_memory import memory_words
+    from pegboard_session import PromptPart
+
+    words = memory_words(session.definition, ctx, os.environ)
+    return [PromptPart("agent-memory", words, order=85)] if words else []
 
 
 @hookimpl

@@ -19,8 +19,14 @@ def choice_of(request: SubAgentRequest, label: str, *, may_nest: bool, depth_lim
     return ToolChoice(f"the {label}", lists, disallowed, may_nest, depth_limit)
 
 
-def require_tools(pool: Pool, choice: ToolChoice, kind: str) -> list[str]:
-    """What is missing of the lists; nothing left of them is an error that names every entry."""
+def require_tools(pool: Pool, choice: ToolChoice, kind: str, *, may_grow: bool = False) -> list[str]:
+    """What is missing of the lists; nothing left of them is an error that names every entry.
+
+    With `may_grow`, tools of servers that are not running yet may be meant.
+    """
+    if may_grow:
+        is_known = [name for names in choice.tools for name in names if not name.startswith("mcp__")]
+        return unresolved(pool, is_known)
     missing = [reason for names in choice.tools for reason in unresolved(pool, names)]
     if choice.tools and not child_pool(pool, choice).entries:
         reason = f"The agent {kind} would have no tool at all. "

@@ -80,7 +80,8 @@ def about(value: AgentOutput) -> str:
     if value.stopped_by != "end":
         said.append(f"stopped by {value.stopped_by}: the report may be incomplete")
     if value.worktree_path:
-        said.append(f"its changes are in {value.worktree_path} on the branch {value.worktree_branch}")
+        on = f" on the branch {value.worktree_branch}" if value.worktree_branch else ""
+        said.append(f"its changes are in {value.worktree_path}{on}")
     return "; ".join(said)
 
 

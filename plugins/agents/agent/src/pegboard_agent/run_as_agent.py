@@ -29,7 +29,7 @@ def as_agent(board: Board, definition: AgentDefinition, ctx: Context) -> AgentRo
     """The session of a person as this agent; a `ToolError` says why it would have no tool at all."""
     lists = () if definition.tools is None else (definition.tools,)
     choice = ToolChoice(f"the agent {definition.name}", lists, definition.disallowed_tools, is_main=True)
-    warnings = require_tools(board.pool, choice, definition.name)
+    warnings = require_tools(board.pool, choice, definition.name, may_grow=any(definition.mcp_servers.values()))
     narrowed = AgentBoard(board, choice, board.hooks)
     wanted = definition.model if definition.model != "inherit" else None
     aliases = board.settings.get("agents.modelAliases", {})

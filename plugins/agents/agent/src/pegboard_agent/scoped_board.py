@@ -8,8 +8,8 @@ from typing import Any
 
 from anyio import Lock
 
-from pegboard import Block, Call, Context, Event, Profile, Question, Settings, Tool, ToolError
-from pegboard.hosting import BoundHooks, BoundTool, Implementation, Pool, ResultsStore, edited
+from pegboard import Block, Board, Call, Context, Event, Profile, Question, Settings, Tool, ToolError
+from pegboard.hosting import BoundHooks, BoundTool, Implementation, Pool, ResultsStore, edited, runner
 from pegboard_agent.tool_choice import ToolChoice, child_pool, refusal
 from pegboard_session.boards import ScopedHooks, ToolBoard
 
@@ -36,21 +36,32 @@ def _naming(hook: Implementation, label: str) -> Implementation:
     return ask
 
 
+def with_own(pool: Pool, own: Pool | None) -> Pool:
+    """The tools of a board and an agent's own; a name that is known on the board stays what it is there."""
+    if own is None:
+        return pool
+    known = pool.infos()
+    more = [entry for entry in own.entries if entry.name not in known]
+    return Pool([*pool.entries, *more], [*pool.absent, *own.absent], pool.notices, pool.version)
+
+
 class AgentBoard:
     """A board with the tools that one agent may use. What it does not list it does not run."""
 
     def __init__(self, parent: ToolBoard, choice: ToolChoice, hooks: BoundHooks) -> None:
         self.parent, self.choice, self.hooks = parent, choice, hooks
         self.settings: Settings = parent.settings
-        self._made: tuple[Pool, Pool] | None = None
+        self.own_tools: Board | None = None
+        """Tools that only this agent has: those of its own servers, while they run."""
+        self._made: tuple[Pool, Pool | None, Pool] | None = None
 
     @property
     def pool(self) -> Pool:
         """The tools of this agent, as they are now."""
-        theirs = self.parent.pool
-        if self._made is None or self._made[0] is not theirs:
-            self._made = (theirs, child_pool(theirs, self.choice))
-        return self._made[1]
+        theirs, own = self.parent.pool, self.own_tools.pool if self.own_tools else None
+        if self._made is None or self._made[0] is not theirs or self._made[1] is not own:
+            self._made = (theirs, own, child_pool(with_own(theirs, own), self.choice))
+        return self._made[2]
 
     @property
     def nested_lock(self) -> Lock:
@@ -65,6 +76,8 @@ class AgentBoard:
     def refresh(self) -> Pool:
         """Ask changed sources again."""
         self.parent.refresh()
+        if self.own_tools:
+            self.own_tools.refresh()
         return self.pool
 
     def find(self, name: str) -> BoundTool:
@@ -72,6 +85,9 @@ class AgentBoard:
         reason = refusal(self.parent.pool, self.pool, name)
         if reason is not None:
             raise ToolError(reason, code="permission_denied", remedy="")
+        if self.own_tools and self.parent.pool.get(name) is None and self.pool.get(name) is not None:
+            found = self.own_tools.find(name)
+            return replace(found, execute=runner(found.tool, self.hooks.wrap_execute))
         return self.parent.find(name)
 
     def equip(self, ctx: Context) -> Context:

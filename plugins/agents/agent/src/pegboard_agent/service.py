@@ -66,7 +66,7 @@ Listener = Callable[[str, Mapping[str, Any]], None]
 
 
 def find_agents_service(ctx: Context) -> SubAgents | None:
-    """The service that starts sub-agents of the conversation of a call; None outside of one."""
+    """The service that starts sub-agents of the conversation of a call; None outside one."""
     found: SubAgents | None = ctx.services.others.get(SERVICE)  # type: ignore[assignment]
     return found
 

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import anyio
 
-from pegboard import Context, PegboardError, ProviderError, ToolError
+from pegboard import Context, PegboardError, Progress, ProviderError, ToolError
 from pegboard_agent.scoped_board import AgentBoard
 from pegboard_agent.service import Listener, SubAgentOutcome
 from pegboard_agent.subagent_log import SubAgentRecord, as_line
@@ -131,7 +132,7 @@ class SubAgent:
         self._begin(session)
         began, self.state, state = time.perf_counter(), "running", ""
         try:
-            async with session:
+            async with self._own_servers(), session:
                 outcome = await self._answer(session, prompt, seconds)
             state = "done"
         except ProviderError as error:
@@ -181,6 +182,24 @@ class SubAgent:
         )
         session.resume(Restored(copied(self.messages), system=self.system, lines=self.lines), self.ctx)
         return session
+
+    @asynccontextmanager
+    async def _own_servers(self) -> AsyncIterator[None]:
+        """The tools of the servers that only this agent uses, where a plugin can connect to them."""
+        open_servers: Any = self.ctx.services.others.get("agent_servers")
+        if open_servers is None or not any(self.request.definition.mcp_servers.values()):
+            yield
+            return
+
+        def show(progress: Progress) -> None:
+            self.board.hooks.emit("notice", message=progress.message, data=dict(progress.data))
+
+        where = replace(self.board.equip(self.ctx), on_progress=show)
+        async with open_servers(self.request.definition, where) as self.board.own_tools:
+            try:
+                yield
+            finally:
+                self.board.own_tools = None
 
     def _begin(self, session: Session) -> None:
         """Record that it runs, so that another process can resume it; then send the event."""

@@ -35,7 +35,7 @@ class SubAgentRecord:
 
     @property
     def farewell(self) -> str:
-        """What the model is told of work in the background that ended with the process."""
+        """What the model is told about work in the background that ended with the process."""
         name = self.task.name if self.task else ""
         return (
             f"The background {self.label} ({name}) was interrupted when the session ended. "
@@ -56,7 +56,7 @@ def as_line(agent: Agent, model: str, request: SubAgentRequest) -> dict[str, Any
 
 
 def read_records(lines: Sequence[Mapping[str, Any]]) -> tuple[list[SubAgentRecord], list[str]]:
-    """The sub-agents of a session in the order in which they were started, and what the model must be told of them.
+    """The sub-agents of a session in the order in which they were started, and what the model must be told about them.
 
     The `lines` are those of `Restored.lines`: of sub-agents, and of what the model was told.
     """

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pegboard import Agent, Context, Event, ToolError
+from pegboard_agent.agent_memory import memory_folder
+from pegboard_agent.catalogue import harmless
 from pegboard_agent.limits import choice_of, inside, narrower_mode, require_tools
 from pegboard_agent.scoped_board import AgentBoard, agent_hooks
 from pegboard_agent.service import SERVICE, SubAgentOutcome, SubAgentRequest, SubAgentState
@@ -69,6 +72,7 @@ class SubAgents:
         for words in farewells:
             session.conversation.add_news(words)
         for record in records:
+            self._distrust(record)
             above = self._tree.agents.get(record.agent.parent or "")
             parent_board, usage = (above.board, above.usage) if above else (session.board, session.usage)
             self._add(SubAgent(session, self._tree, record, usage), parent_board)
@@ -76,6 +80,12 @@ class SubAgents:
                 # What its background run wrote can still be read.
                 state = "stopped" if record.state == "interrupted" else record.state
                 session.ctx.services.background.remember(replace(record.task, state=state))
+
+    def _distrust(self, record: SubAgentRecord) -> None:
+        """A project may have lost the trust that it had when the agent was started."""
+        settings, definition = self._session.board.settings, record.request.definition
+        if not settings.trusted and definition.source.startswith(os.path.join(settings.root, "")):
+            record.request = replace(record.request, definition=harmless(definition))
 
     def note_stop(self, task: Task) -> None:
         """Background work is stopped by the user or the model: an agent that is stopped is not resumed."""
@@ -130,7 +140,8 @@ class SubAgents:
         identity = Agent(f"agent-{secrets.token_hex(4)}", request.definition.name, ctx.agent.id, depth)
         record = SubAgentRecord(identity, request.model or session.model, request, "ready")
         choice = self._choice(record)
-        warnings = require_tools(session.board.pool, choice, request.definition.name)
+        own = any(request.definition.mcp_servers.values())
+        warnings = require_tools(session.board.pool, choice, request.definition.name, may_grow=own)
         agent = SubAgent(session, self._tree, record, session.usage, warnings)
         # First what may be refused: an agent that is in the tree has its name.
         loaded = fetched(child_pool(session.board.pool, choice), choice)
@@ -173,6 +184,8 @@ class SubAgents:
         modes, wish = self._session.board.hooks.modes, request.definition.permission_mode
         if request.cwd is not None:
             cwd, roots = inside(ctx, request.cwd), (*roots, ctx.cwd)
+        if memory := memory_folder(request.definition, ctx.settings, os.environ):
+            roots = (*roots, memory)  # To read it. Changing it asks: it lies in a protected folder.
         return replace(
             ctx,
             cwd=cwd,

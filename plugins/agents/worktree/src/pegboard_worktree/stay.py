@@ -42,5 +42,5 @@ def stay_of(ctx: Context) -> Stay:
     """The stay of this session."""
     found = ctx.services.others.get(SERVICE)
     if not isinstance(found, Stay):
-        raise ToolError("A worktree is entered by a session, and this call does not belong to one.", code="unsupported")
+        raise ToolError("Only a session can enter a worktree, and this call is not part of one.", code="unsupported")
     return found

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import secrets
 from pathlib import Path
 from typing import Literal
 
@@ -13,9 +14,10 @@ from pydantic.alias_generators import to_camel
 
 from pegboard import Change, Context, Facts, Input, Output, Tool, ToolError
 from pegboard.wording import counted
-from pegboard_worktree.repository import Repository
+from pegboard_session import announce
+from pegboard_worktree.repository import Losses, Repository
 from pegboard_worktree.stay import SERVICE, Stay, stay_of
-from pegboard_worktrees import folder_of
+from pegboard_worktrees import Worktree, folder_of, hooked_worktree
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
@@ -26,9 +28,9 @@ class Record(BaseModel):
 
 class EnterWorktreeInput(Input):
     name: str | None = None
-    """The name of a worktree of this project. One that exists is used again; otherwise it is created."""
+    """The name of a worktree of this project. An existing one is reused; otherwise it is created."""
     path: Path | None = None
-    """Instead of a name: the path of a worktree of this repository that exists."""
+    """Instead of a name: the path of an existing worktree of this repository."""
 
 
 class Entered(Record):
@@ -51,7 +53,7 @@ class EnterWorktree(Tool[EnterWorktreeInput, Entered]):
         if args.name is not None and args.path is not None:
             return "give either name or path, not both."
         if args.name is not None and (not NAME.fullmatch(args.name) or ".." in args.name):
-            return "name may have letters, digits, dots, dashes and underscores only, at most 64."
+            return "name may contain only letters, digits, dots, dashes and underscores, at most 64 of them."
         return None
 
     def facts(self, args: EnterWorktreeInput, ctx: Context, /) -> Facts:
@@ -63,12 +65,7 @@ class EnterWorktree(Tool[EnterWorktreeInput, Entered]):
         stay = stay_of(ctx)
         if stay.path is not None:
             raise ToolError(f"This session is already in the worktree {stay.path}. Use ExitWorktree first.")
-        with anyio.CancelScope(shield=True):  # Bounded: every git command has a time limit.
-            repository = await Repository.around(ctx)
-            if args.path is not None:
-                made, is_new = await repository.known(ctx.resolve(args.path)), False
-            else:
-                made, is_new = await repository.named(args.name)
+        made, is_new = await _found(args.path, ctx) if args.path else await _made(args.name, ctx)
         stay.begin(made.path, made.branch, made.base, ctx.cwd)
         value = Entered(
             worktree_path=str(made.path), worktree_branch=made.branch, original_cwd=str(ctx.cwd), is_new=is_new
@@ -76,8 +73,9 @@ class EnterWorktree(Tool[EnterWorktreeInput, Entered]):
         return Output(value, change=Change(cwd=made.path))
 
     def content(self, value: Entered, /) -> str:
-        verb = "Created" if value.is_new else "Entered"
-        return f"{verb} the worktree {value.worktree_path} on {value.worktree_branch}. It is the working directory now."
+        verb, branch = "Created" if value.is_new else "Entered", value.worktree_branch
+        on = f" on {branch}" if branch else ""
+        return f"{verb} the worktree {value.worktree_path}{on}. It is the working directory now."
 
     def describe(self, args: EnterWorktreeInput, /) -> str:
         return f"Enter the worktree {args.path or args.name or 'with a new name'}"
@@ -87,7 +85,7 @@ class ExitWorktreeInput(Input):
     action: Literal["keep", "remove"]
     """keep: leave the worktree and its branch as they are. remove: delete both."""
     discard_changes: bool = False
-    """Remove it although it has changes or commits that are nowhere else. They are lost."""
+    """Remove it even if it has changes or commits that exist nowhere else. They are lost."""
 
 
 class Exited(Record):
@@ -115,7 +113,7 @@ class ExitWorktree(Tool[ExitWorktreeInput, Exited]):
     async def call(self, args: ExitWorktreeInput, ctx: Context, /) -> Output[Exited]:
         stay = stay_of(ctx)
         if stay.path is None or stay.came_from is None:
-            raise ToolError("This session is in no worktree. Use EnterWorktree first.")
+            raise ToolError("This session is not in a worktree. Use EnterWorktree first.")
         back, value = (
             stay.came_from,
             Exited(
@@ -126,13 +124,7 @@ class ExitWorktree(Tool[ExitWorktreeInput, Exited]):
             ),
         )
         if args.action == "remove":
-            with anyio.CancelScope(shield=True):
-                repository = await Repository.around(ctx)
-                losses = await repository.losses(stay.path, stay.branch)
-                if losses and not args.discard_changes:
-                    reason = f"The worktree {stay.path} has {losses}. Nothing was removed."
-                    raise ToolError(f"{reason} Commit and merge them, use action=keep, or set discard_changes.")
-                await repository.remove(stay.path, stay.branch, force=args.discard_changes)
+            losses = await _remove(stay.path, stay.branch, args.discard_changes, ctx)
             value.discarded_files, value.discarded_commits = losses.files, losses.commits
         stay.end()
         return Output(value, change=Change(cwd=back if back.is_dir() else _root(ctx)))
@@ -140,19 +132,67 @@ class ExitWorktree(Tool[ExitWorktreeInput, Exited]):
     def content(self, value: Exited, /) -> str:
         back = f"The working directory is {value.original_cwd} again."
         if value.action == "keep":
-            return f"Left the worktree {value.worktree_path}, which stays on {value.worktree_branch}. {back}"
+            stays = f", which stays on {value.worktree_branch}" if value.worktree_branch else ", which stays"
+            return f"Left the worktree {value.worktree_path}{stays}. {back}"
         lost = []
         if value.discarded_files:
             lost.append(counted(value.discarded_files, "changed file"))
         if value.discarded_commits:
             lost.append(counted(value.discarded_commits, "commit"))
         gone = f" Discarded: {' and '.join(lost)}." if lost else ""
-        return f"Removed the worktree {value.worktree_path} and its branch {value.worktree_branch}.{gone} {back}"
+        branch = f" and its branch {value.worktree_branch}" if value.worktree_branch else ""
+        return f"Removed the worktree {value.worktree_path}{branch}.{gone} {back}"
 
     def describe(self, args: ExitWorktreeInput, /) -> str:
         if args.action == "keep":
             return "Leave the worktree and keep it"
         return "Remove the worktree" + (" and discard its changes" if args.discard_changes else "")
+
+
+async def _found(path: Path, ctx: Context) -> tuple[Worktree, bool]:
+    with anyio.CancelScope(shield=True):  # Bounded: every git command has a time limit.
+        found = await (await Repository.around(ctx)).known(ctx.resolve(path))
+    return found, False
+
+
+async def _made(name: str | None, ctx: Context) -> tuple[Worktree, bool]:
+    """The worktree with this name, or a new one: made by whoever answers WorktreeCreate, else by git."""
+    name = name or f"work-{secrets.token_hex(3)}"
+    if not _is_there(folder_of(_root(ctx)) / name) and (path := await hooked_worktree(name, ctx)):
+        return Worktree(path, "", ""), True
+    with anyio.CancelScope(shield=True):
+        made, is_new = await (await Repository.around(ctx)).named(name)
+    return made, is_new
+
+
+async def _remove(path: Path, branch: str, discard: bool, ctx: Context) -> Losses:
+    if not branch:
+        return await _remove_hooked(path, discard, ctx)
+    with anyio.CancelScope(shield=True):
+        repository = await Repository.around(ctx)
+        losses = await repository.losses(path, branch)
+        if losses and not discard:
+            reason = f"The worktree {path} has {losses}. Nothing was removed."
+            raise ToolError(f"{reason} Commit and merge them, use action=keep, or set discard_changes.")
+    await announce("WorktreeRemove", {"worktree_path": str(path)}, ctx)
+    with anyio.CancelScope(shield=True):
+        await repository.remove(path, branch, force=discard)
+    return losses
+
+
+async def _remove_hooked(path: Path, discard: bool, ctx: Context) -> Losses:
+    """A worktree that a hook has made, a hook removes. What is in it, only that hook knows."""
+    if not discard:
+        reason = f"{path} was made by a WorktreeCreate hook, so it is not known what would be lost with it."
+        raise ToolError(f"{reason} Nothing was removed. Use action=keep, or set discard_changes.")
+    await announce("WorktreeRemove", {"worktree_path": str(path)}, ctx)
+    if _is_there(path):
+        raise ToolError(f"No WorktreeRemove hook has removed {path}. Use action=keep.", code="failed")
+    return Losses()
+
+
+def _is_there(path: Path) -> bool:
+    return os.path.lexists(path)
 
 
 def _root(ctx: Context) -> Path:

@@ -49,7 +49,7 @@ class ToolSearch(Tool[ToolSearchInput, ToolSearchOutput]):
 
     def validate_input(self, args: ToolSearchInput, /) -> str | None:
         if len(args.query) > LONGEST_QUERY:
-            return f"query may have {LONGEST_QUERY:,} characters, got {len(args.query):,}. Say it in a few words."
+            return f"query may have up to {LONGEST_QUERY:,} characters, got {len(args.query):,}. Say it in a few words."
         return None if args.query.strip() else "query is empty. Say what you want to do, or select:Name."
 
     async def call(self, args: ToolSearchInput, ctx: Context, /) -> Output[ToolSearchOutput]:

@@ -26,13 +26,13 @@ class NotebookEditInput(Input):
     notebook_path: Path
     """The notebook. A relative path starts at the working directory."""
     new_source: str = ""
-    """The whole new source of the cell. Not used to delete."""
+    """The whole new source of the cell. Not used when deleting."""
     cell_id: str | None = None
     """The id of the cell, as Read shows it. A new cell goes after it."""
     cell_number: int | None = Field(default=None, ge=1)
     """The number of the cell, as Read shows it, instead of its id. A new cell goes after it."""
     cell_type: Literal["code", "markdown", "raw"] | None = None
-    """What kind of cell it becomes. Needed to insert; otherwise the kind stays."""
+    """The kind of cell. Required to insert; otherwise the cell keeps its kind."""
     edit_mode: EditMode = "replace"
     """Insert without cell_id and cell_number puts the new cell at the start."""
 

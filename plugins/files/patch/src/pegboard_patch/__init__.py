@@ -28,7 +28,7 @@ def register_tools() -> list[ApplyPatch]:
 
 @hookimpl
 def register_models(settings: Settings) -> dict[str, dict[str, object]]:
-    """Models that know this form of patch get it in the place of Edit and Write."""
+    """Models that know this form of patch get it in place of Edit and Write."""
     swap = {"Edit": "ApplyPatch", "Write": "ApplyPatch"}
     return {name: {"tools": {"swap": swap}} for name in settings.get("patch.models")}
 

@@ -52,7 +52,7 @@ complete -c pegboard -f -a '(__pegboard_words)'
 
 def run(words: list[str]) -> int:
     """The command."""
-    parser = options.parser("completion", "Shell completion.", EXAMPLES)
+    parser = options.parser("completion", "Print a completion script for your shell.", EXAMPLES)
     parser.add_argument("shell", choices=sorted(SCRIPTS), help="your shell")
     sys.stdout.write(SCRIPTS[parser.parse_args(words).shell])
     return OK

@@ -85,12 +85,14 @@ async def converse(given: argparse.Namespace, board: Board, view: View, path: Pa
     ending = await one_session(given, board, view, path)
     while not isinstance(ending, int):
         given.resume, given.fork = ending.resume or None, False
-        ending = await one_session(given, board, view, greet(given, board.settings))
+        ending = await one_session(given, board, view, greet(given, board.settings), source="clear")
     return ending
 
 
-async def one_session(given: argparse.Namespace, board: Board, view: View, path: Path | None) -> int | SlashSwitch:
-    """Prompts and answers until the person leaves this session."""
+async def one_session(
+    given: argparse.Namespace, board: Board, view: View, path: Path | None, *, source: str = "startup"
+) -> int | SlashSwitch:
+    """Prompts and answers until the person leaves this session; `source` says how a new one begins."""
     from pegboard import ProviderError
     from pegboard_cli.session_setup import open_session
     from pegboard_cli.signals import interrupting
@@ -98,16 +100,27 @@ async def one_session(given: argparse.Namespace, board: Board, view: View, path:
 
     opened: list[Session] = []
     try:
-        async with open_session(given, board, path) as session:
+        made = open_session(given, board, path)
+        made.source = source
+        async with made as session:
             opened.append(session)
             with interrupting(lambda: interrupt(session)), warming_up(session.board.pool.entries, board.plugins):
-                return await talk(session, view)
+                ending = await talk(session, view)
+            session.ending = reason_of(ending)
+            return ending
     except ProviderError as error:
         view.fail(str(error))
         return PROVIDER
     finally:
         for session in opened:
             view.say_goodbye(session)
+
+
+def reason_of(ending: int | SlashSwitch) -> str:
+    """Why a session ends, for `end_session` hooks."""
+    if isinstance(ending, int):
+        return "prompt_input_exit"
+    return "resume" if ending.resume else "clear"
 
 
 async def talk(session: Session, view: View) -> int | SlashSwitch:

@@ -63,7 +63,7 @@ def show_where(path: Path, restored: Restored, *, is_fork: bool) -> None:
     """Say on stderr which session goes on, and how far it was."""
     when = time.strftime("%Y-%m-%d %H:%M", time.localtime(path.stat().st_mtime))
     verb = "Continuing a copy of" if is_fork else "Continuing"
-    lines = [f"{verb} session {path.stem[:12]}: {counted(restored.turns, 'prompt')}, last used {when}"]
+    lines = [f"{verb} session {path.stem[:12]}: {counted(restored.prompts, 'prompt')}, last used {when}"]
     if restored.last_prompt:
         lines.append(f"  > {shortened(restored.last_prompt)}")
     if answer := last_answer(restored):

@@ -55,7 +55,7 @@ def _read(parser: argparse.ArgumentParser) -> str:
     finally:
         reminder.cancel()
     if len(read) > LARGEST:
-        size = f"standard input has more than {LARGEST:,} bytes, which is the most that a prompt takes"
+        size = f"standard input has more than {LARGEST:,} bytes, the limit for a prompt"
         parser.error(f"{size}. Save it to a file and name the file in the prompt")
     return read.decode("utf-8", "replace")
 

@@ -1,4 +1,4 @@
-"""A program that drives a conversation through standard input and output, one JSON object a line."""
+"""A program that drives a conversation through standard input and output, one JSON object per line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a program may write on standard input with `--input-format stream-json`: one JSON object a line."""
+"""What a program may write on standard input with `--input-format stream-json`: one JSON object per line."""
 
 from __future__ import annotations
 

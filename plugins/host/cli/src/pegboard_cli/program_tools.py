@@ -92,7 +92,7 @@ class ProgramTools:
         """A result has come. A `ValueError` says that no one waits for it."""
         pending = self._calls.pop(result.id, None)
         if pending is None:
-            raise ValueError(f"tool_result: no call waits for a result with the id {result.id!r}.")
+            raise ValueError(f"tool_result: no call with the id {result.id!r} is waiting for a result.")
         pending.set(result)
 
     def close(self) -> None:

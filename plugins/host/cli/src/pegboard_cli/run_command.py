@@ -32,7 +32,7 @@ EXAMPLES = """\
   pegboard run --provider openai --model M "Hi" ask an OpenAI-compatible server
   pegboard run --agent Explore "Where is X?"    as an agent, with its tools only
 
-Needs ANTHROPIC_API_KEY, another provider, or --replay. Press Ctrl-C once to interrupt the turn, twice to quit.
+Needs ANTHROPIC_API_KEY, another provider, or --replay. Press Ctrl-C once to interrupt the answer, twice to quit.
 """
 
 

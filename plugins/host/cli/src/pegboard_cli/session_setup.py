@@ -122,7 +122,7 @@ def the_provider(given: argparse.Namespace, board: Board, *, asks: bool = True) 
         return ReplayProvider.from_file(given.replay)
     name, found = board.settings.get("provider"), find_providers(board)
     if name not in found:
-        known = f" Those here are: {', '.join(sorted(found))}." if found else ""
+        known = f" The providers here are: {', '.join(sorted(found))}." if found else ""
         raise ProviderError(
             f"There is no provider {name!r}.{did_you_mean(name, found)}{known} Install the package that provides it, "
             "or play a script with --replay.",

@@ -94,8 +94,8 @@ def show_list(*, as_json: bool) -> int:
         output.print_json(rows)
     else:
         output.print_table(
-            ["ID", "WHEN", "TURNS", "COST", "FOLDER", "PROMPT"],
-            [[r["id"][:12], r["when"], str(r["turns"]), cost(r), r["folder"], r["prompt"][:80]] for r in rows],
+            ["ID", "WHEN", "PROMPTS", "COST", "FOLDER", "FIRST PROMPT"],
+            [[r["id"][:12], r["when"], str(r["prompts"]), cost(r), r["folder"], r["prompt"][:80]] for r in rows],
         )
     return OK
 
@@ -109,11 +109,11 @@ def describe(path: Path) -> dict[str, Any]:
     """What a transcript is about."""
     from pegboard_session import restore
 
-    row: dict[str, Any] = {"folder": "", "messages": 0, "turns": 0, "cost": None}
+    row: dict[str, Any] = {"folder": "", "messages": 0, "prompts": 0, "cost": None}
     try:
         restored = restore(path, whole=True)
         usage = restored.usage
-        row = {"folder": restored.folder, "messages": len(restored.messages), "turns": restored.turns}
+        row = {"folder": restored.folder, "messages": len(restored.messages), "prompts": restored.prompts}
         row["cost"] = float(usage.cost) if usage and usage.priced else None
         row["prompt"] = restored.prompt
     except PegboardError as error:

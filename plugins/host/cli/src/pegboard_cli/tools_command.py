@@ -24,7 +24,7 @@ EXAMPLES = """\
   pegboard tools                 the tools on the board
   pegboard tools --all           also missing tools, and why
   pegboard tools show Read       one tool: prompt, schema, flags
-  pegboard tools --request       their definitions, in the bytes of a request
+  pegboard tools --request       their definitions, exactly as a request sends them
   pegboard tools search "send a message" --explain
                                  the tools that ToolSearch would find, and why
   pegboard prompt show --model M which of them this model gets
@@ -37,7 +37,9 @@ def run(words: list[str]) -> int:
     options.listing(parser)
     parser.add_argument("--all", action="store_true", help="also show missing tools, and why")
     parser.add_argument(
-        "--request", action="store_true", help="print all definitions in the bytes of a request; models may get fewer"
+        "--request",
+        action="store_true",
+        help="print all definitions exactly as a request sends them; a model may get fewer",
     )
     parser.add_argument("--explain", action="store_true", help="with search: what each field contributes")
     help_text = "show one tool, or search for tools"

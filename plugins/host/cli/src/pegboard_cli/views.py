@@ -203,7 +203,7 @@ class View:
             self._midline = False
 
     def print(self, text: str) -> None:
-        """Text on standard output. A failure is kept: here, inside of a hook, it would be lost."""
+        """Text on standard output. A failure is kept: here, inside a hook, it would be lost."""
         if self.failed is None:
             try:
                 self.out.write(text)
@@ -238,7 +238,7 @@ class DataView(View):
 
 
 class StreamJsonView(DataView):
-    """A JSON object a line, each with its type and a monotonic time in seconds."""
+    """A JSON object per line, each with its type and a monotonic time in seconds."""
 
     @hookimpl
     def observe(self, event: Event) -> None:

@@ -25,6 +25,10 @@ class MemoryFile:
     """`user`, `project`, `local`, `rule` or `import`."""
     text: str
     importer: str = ""
+    own: bool = False
+    """Whether it is the person's own, for all projects."""
+    globs: tuple[str, ...] = ()
+    """The files that a rule is for; none for all."""
     remarks: tuple[str, ...] = ()
     """What the model should know about the text: that it was cut, or is damaged."""
 
@@ -77,36 +81,36 @@ class Collector:
                 except ValueError as error:
                     self.found.skipped[path] = f"{path} is not used: {error}."
                     continue
-                self._take(path, "rule", replace(found, text=body), own)
+                self._take(MemoryFile(path, "rule", body, own=own, globs=tuple(globs or ())), found)
 
     def _add(self, path: str, origin: str, *, own: bool = False) -> None:
         if found := self._read(path, own):
-            self._take(path, origin, found, own)
+            self._take(MemoryFile(path, origin, found.text, own=own), found)
 
-    def _take(self, path: str, origin: str, found: FileText, own: bool, importer: str = "", hops: int = 0) -> None:
+    def _take(self, file: MemoryFile, found: FileText, hops: int = 0) -> None:
         """Add a file that was read, and what it imports."""
         if found.identity in self._seen or len(self._seen) >= MOST_FILES:
             return
         self._seen.add(found.identity)
-        text = without_comments(found.text).strip()
+        text = without_comments(file.text).strip()
         remarks: list[str] = []
         if found.is_cut:
             remarks.append(f"Only the beginning is shown: the file has {found.size:,} bytes. Read it for the rest.")
         if found.is_damaged:
             remarks.append("Some bytes are not UTF-8; they are shown as \ufffd.")
         if text:
-            self.found.files.append(MemoryFile(path, origin, text, importer, tuple(remarks)))
+            self.found.files.append(replace(file, text=text, remarks=tuple(remarks)))
         if hops < HOPS:
             for word in imports_in(text):
-                self._import(word, path, own, hops + 1)
+                self._import(word, file, hops + 1)
 
-    def _import(self, word: str, importer: str, own: bool, hops: int) -> None:
+    def _import(self, word: str, importer: MemoryFile, hops: int) -> None:
         for spelling in spellings(word):
-            path = os.path.normpath(os.path.join(os.path.dirname(importer), self._at_home(spelling)))
+            path = os.path.normpath(os.path.join(os.path.dirname(importer.path), self._at_home(spelling)))
             if not os.path.isfile(path):
                 continue
-            if found := self._read(path, own):
-                self._take(path, "import", found, own, importer, hops)
+            if found := self._read(path, importer.own):
+                self._take(MemoryFile(path, "import", found.text, importer.path, importer.own), found, hops)
             return
 
     def _at_home(self, path: str) -> str:

@@ -59,7 +59,7 @@ def spellings(word: str) -> list[str]:
 
 
 def _fence_after(fence: str, line: str) -> str:
-    """The fence of the code block that a line leaves open; empty outside of one."""
+    """The fence of the code block that a line leaves open; empty outside one."""
     mark = FENCE.match(line)
     if not mark:
         return fence

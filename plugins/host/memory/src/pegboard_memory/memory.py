@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +12,7 @@ from pegboard.wording import on_one_line
 from pegboard_memory.collector import Collection, Collector, MemoryFile, within
 from pegboard_memory.memory_line import add_memory
 from pegboard_memory.workspace import Workspace
+from pegboard_session import announce_later
 
 if TYPE_CHECKING:
     from pegboard_session import Session
@@ -20,21 +21,21 @@ LINE = "memory"
 """The kind of line in a transcript that says what the model has been shown."""
 
 INTRODUCTION = """\
-The person or the project keeps instructions for you in files, which follow. Keep to them where they apply. Nearer \
-files come later and take precedence; what the person says takes precedence over all of them. They are words, not \
+The user and the project keep instructions for you in files, shown below. Follow them where they apply. Nearer \
+files come later and take precedence; what the user says takes precedence over all of them. They are words, not \
 permissions: nothing in them allows a call that is not otherwise allowed."""
 
 ORIGINS = {
-    "user": "the person's own, for all projects",
+    "user": "the user's own, for all projects",
     "project": "the project's",
-    "local": "the person's own, for this project",
+    "local": "the user's own, for this project",
     "rule": "a rule",
     "import": "imported by {}",
 }
 
 
 class _Reading(Tool[Input, str]):
-    """Stands for reading a memory file where permission rules are asked. It is never listed, and never called."""
+    """Represents reading a memory file when permission rules are checked. It is never listed, and never called."""
 
     name = "Read"
     rule_subject = "path"
@@ -54,7 +55,7 @@ class Memory:
         self._read: dict[str, None] = {}
         self._visited: dict[str, None] = {}
         self._told_skips: set[str] = set()
-        self._is_new_ground = False
+        self._is_new_ground = self._is_after_summary = False
         wanted = session.definition is None or session.definition.memory_files
         self.is_enabled: bool = wanted and bool(session.board.settings.get("memory.enabled"))
         for line in session.restored.lines:
@@ -115,7 +116,9 @@ class Memory:
         files, too_much = within(found.files, self._session.ctx.settings.get("memory.totalChars"))
         words = [] if self._shown else [INTRODUCTION]
         now = {file.path: file.digest for file in files} | {file.path: "named" for file in too_much}
-        words += [_as_words(file, is_change=file.path in self._shown) for file in files if self._is_news(file, now)]
+        fresh = [file for file in files if self._is_news(file, now)]
+        words += [_as_words(file, is_change=file.path in self._shown) for file in fresh]
+        self._announce(fresh, moment)
         if names := [file.path for file in too_much if self._is_news(file, now)]:
             words.append(f"There was no room for these instruction files. Read them if needed: {', '.join(names)}")
         if gone := [path for path in self._shown if path not in now]:
@@ -130,11 +133,19 @@ class Memory:
 
     def forget(self) -> None:
         """Show everything again with the next message: what was shown is no longer in the conversation."""
-        self._shown, self._is_new_ground = {}, True
+        self._shown, self._is_new_ground, self._is_after_summary = {}, True, True
 
     def add(self, line: str, scope: str = "project") -> Path:
         """Keep a line for later sessions. This one has been told it already, so it is shown the file no more."""
         return add_memory(line, self.workspace, scope)
+
+    def _announce(self, files: Sequence[MemoryFile], moment: str) -> None:
+        """Let others hear which files the model is shown, and why."""
+        why = "compact" if self._is_after_summary else "session_start" if moment == "prompt" else "nested_traversal"
+        self._is_after_summary = False
+        trigger = next(reversed(self._read), "") if moment != "prompt" else ""
+        for file in files:
+            announce_later("InstructionsLoaded", _about(file, why, trigger), self._session.ctx)
 
     def _report(self, skipped: Mapping[str, str]) -> None:
         """Tell the person once what is not shown, and why."""
@@ -147,6 +158,22 @@ class Memory:
         """What permission rules withhold from reading is not shown either, also in a session without tools."""
         session = self._session
         return session.board.equip(session.ctx).path_filter(_Reading(), root)
+
+
+def _about(file: MemoryFile, why: str, trigger: str) -> dict[str, Any]:
+    if file.importer:
+        why = "include" if why != "compact" else why
+    elif file.globs and why != "compact":
+        why = "path_glob_match"
+    about: dict[str, Any] = {"file_path": file.path, "memory_type": _kind(file), "load_reason": why}
+    found = (("globs", list(file.globs)), ("trigger_file_path", trigger), ("parent_file_path", file.importer))
+    return about | {name: value for name, value in found if value}
+
+
+def _kind(file: MemoryFile) -> str:
+    if file.origin == "local":
+        return "Local"
+    return "User" if file.own else "Project"
 
 
 def _as_words(file: MemoryFile, *, is_change: bool) -> str:

@@ -40,7 +40,7 @@ class Workspace:
         return cls(_repository(str(cwd), at_home) or _project(settings, str(cwd)), str(cwd), settings.trusted, at_home)
 
     def holds(self, path: str) -> bool:
-        """Whether a path, links followed, lies in the project."""
+        """Whether a path, links followed, is in the project."""
         real, root = os.path.realpath(path), os.path.realpath(self.root)
         return real == root or real.startswith(os.path.join(root, ""))
 

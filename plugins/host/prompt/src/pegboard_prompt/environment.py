@@ -49,7 +49,7 @@ class Environment:
         self._told = {**now, **self._told}
         rows = [f"Working directory: {now['cwd']}"]
         if ctx.roots:
-            rows.append(f"Further folders: {', '.join(on_one_line(str(root)) for root in ctx.roots)}")
+            rows.append(f"Additional folders: {', '.join(on_one_line(str(root)) for root in ctx.roots)}")
         rows += [f"Platform: {_platform()}", f"Shell: {on_one_line(Path(os.environ.get('SHELL') or 'sh').name)}"]
         rows += [f"Date: {now['date']}", f"Git: {await self._git(ctx, now['branch'])}"]
         rows.append(f"Permission mode: {now['mode']}")

@@ -14,11 +14,14 @@ if TYPE_CHECKING:
     from pegboard_session.agents import AgentDefinition as AgentDefinition
     from pegboard_session.agents import find_agents as find_agents
     from pegboard_session.agents import registered_agents as registered_agents
+    from pegboard_session.announcements import announce as announce
+    from pegboard_session.announcements import announce_later as announce_later
     from pegboard_session.compaction import Compacted as Compacted
     from pegboard_session.context_size import ContextUse as ContextUse
     from pegboard_session.deferral import DeferralPolicy as DeferralPolicy
     from pegboard_session.event_stream import EventStream as EventStream
     from pegboard_session.hookspecs import Compacting as Compacting
+    from pegboard_session.hookspecs import EventAnswer as EventAnswer
     from pegboard_session.hookspecs import Prompted as Prompted
     from pegboard_session.loop import Session as Session
     from pegboard_session.model_options import ModelOptions as ModelOptions
@@ -43,6 +46,7 @@ if TYPE_CHECKING:
     from pegboard_session.restored import restore as restore
     from pegboard_session.retries import Retries as Retries
     from pegboard_session.session_options import SessionOptions as SessionOptions
+    from pegboard_session.slash_commands import Expansion as Expansion
     from pegboard_session.slash_commands import SlashAnswer as SlashAnswer
     from pegboard_session.slash_commands import SlashCommand as SlashCommand
     from pegboard_session.slash_commands import SlashCommandError as SlashCommandError
@@ -50,6 +54,7 @@ if TYPE_CHECKING:
     from pegboard_session.slash_commands import SlashExit as SlashExit
     from pegboard_session.slash_commands import SlashPrompt as SlashPrompt
     from pegboard_session.slash_commands import SlashSwitch as SlashSwitch
+    from pegboard_session.slash_commands import announce_expansion as announce_expansion
     from pegboard_session.slash_commands import answer_slash_command as answer_slash_command
     from pegboard_session.slash_commands import find_slash_commands as find_slash_commands
     from pegboard_session.slash_commands import split_slash_command as split_slash_command
@@ -68,6 +73,8 @@ _HOME = {
     "ContextUse": "context_size",
     "DeferralPolicy": "deferral",
     "EventStream": "event_stream",
+    "Expansion": "slash_commands",
+    "EventAnswer": "hookspecs",
     "Message": "providers",
     "ModelOptions": "model_options",
     "ModelProfile": "model_profile",
@@ -100,6 +107,9 @@ _HOME = {
     "Transcript": "transcript",
     "TranscriptStore": "store",
     "Usage": "providers",
+    "announce": "announcements",
+    "announce_expansion": "slash_commands",
+    "announce_later": "announcements",
     "answer_slash_command": "slash_commands",
     "find_agents": "agents",
     "find_providers": "providers",

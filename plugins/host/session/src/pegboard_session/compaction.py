@@ -97,6 +97,7 @@ class Compaction:
         window = self.window
         if window is None:
             return None
+        # At most a quarter, or a model with a small window and a large answer limit could never hold a conversation.
         answer = min(self._session.conversation.answer_tokens, window // 4)
         return min(window * self.rules.at // 100, window - answer - window // 50)
 
@@ -114,6 +115,7 @@ class Compaction:
         limit = self.limit if self.rules.automatic else None
         if limit is None or (size := self._size()) < limit or self._session.is_interrupted:
             return
+        # Do not pay for a summary that failed until the conversation has grown noticeably.
         if self._failures and (self._failures >= ATTEMPTS or size < self._failed_at + (self.window or 0) * PATIENCE):
             return
         await self._relieve(limit)
@@ -123,6 +125,7 @@ class Compaction:
         if not self.rules.automatic or self._session.is_interrupted:
             return False
         before = self._size()
+        # The service knows better than our table of models: what did not fit now will not fit later either.
         self._overflowed_at = min(before, self.window or before)
         limit = self.limit
         await self._relieve(limit if limit is not None else before)
@@ -147,6 +150,7 @@ class Compaction:
         self._clear(find_cut(messages, keep, self.meter))
         if self._size() <= limit * ENOUGH:
             return
+        # If keeping the recent messages leaves it too long, the second try summarises everything.
         for room in (keep, 0):
             done = await self._summarise("auto", "", room)
             if not done.done or self._size() < limit:
@@ -161,6 +165,7 @@ class Compaction:
         notes = clear_results(messages, end, session.desk.results)
         if not notes:
             return
+        # The transcript first: after a crash in between, the resumed conversation is the shorter one and still fits.
         session.write("cleared", notes=list(notes.values()))
         first = put_in(messages, notes)
         if session.profile.binds_thinking:

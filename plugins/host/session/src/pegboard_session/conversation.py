@@ -38,6 +38,7 @@ class Conversation:
         If this session's agent has finished, its parent is told.
         """
         session = self._session
+        # An agent that has finished makes no further request, so it could not be told.
         while session.parent and not session.is_running:
             session = session.parent
         session.conversation.add_news(words)
@@ -100,9 +101,11 @@ class Conversation:
         session.board.refresh()
         pool = session.tools.pool(profile)
         key = (pool, loaded)
+        # Made once per pool: rendering every definition again for each request would be wasted work.
         if self._definitions[0] != key:
             self._definitions = (key, session.tools.definitions(profile, loaded))
         system = tuple(part.text for part in session.system_prompt.parts())
+        # Such a model refuses its earlier thinking after a changed prompt or tool list, so it is dropped.
         if profile.binds_thinking and self._prefix != (system, self._definitions[1]):
             drop_thinking(self.messages)
         self._prefix = (system, self._definitions[1])

@@ -73,6 +73,8 @@ class Exchange:
     async def run(self) -> tuple[Answer, list[Result]]:
         """One answer of the model and the results of its calls; asks again while nothing has happened yet."""
         session, is_shorter = self._session, False
+        with session.interruption.cancels():  # Listeners may take their time; a person need not.
+            await session.announcements.tell_waiting()
         await session.compaction.make_room()
         if session.interruption.happened:
             return Answer(), []
@@ -111,11 +113,13 @@ class Exchange:
                     await self._read_answer(request, answer, turn)
                 except ProviderError as error:
                     broken = error
+            # Once a call has begun to act, a repeated request could make it act twice, so what arrived is kept.
             if broken and not turn.begun:
                 session.write("discarded", reason=str(broken), blocks=len(answer.blocks))
                 raise broken  # No call has run: leaving the turn drops its calls, and the request can be repeated.
             if broken:
                 session.emit("message_cut", reason=str(broken))
+            # Before the results are awaited: they need the answer before them, even if the session is stopped.
             self._commit_answer(request, answer)
             turn.end()
             recorded = [(result, self._record_result(result, turn)) async for result in turn.results()]

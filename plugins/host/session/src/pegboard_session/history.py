@@ -82,6 +82,7 @@ def as_message(given: JSON) -> dict[str, Any]:
 def read_call(event: ToolCall, id: str) -> tuple[Block, Call]:
     """The block of a call for the history, and the call itself. An input that is no JSON object is refused later."""
     block = {"type": "tool_use", "id": id, "name": event.name, "input": {}, **event.extra}
+    # Some services send nothing at all for a call without arguments.
     text: str = event.input or "{}"
     given: Any = None
     try:
@@ -117,6 +118,7 @@ def sendable(blocks: Sequence[JSON]) -> list[Block]:
     Services refuse both. They are left behind when an answer is broken off, and would spoil every later request.
     """
     kept = [dict(block) for block in blocks if block.get("type") != "text" or block["text"].strip()]
+    # A loop: several such blocks may follow each other at the point where the answer stopped.
     while kept and kept[-1].get("type") in NEVER_LAST:
         kept.pop()
     return kept

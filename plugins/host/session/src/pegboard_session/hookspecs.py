@@ -7,7 +7,7 @@ Implement them like those of the core, with `@hookimpl`. A hook that is specifie
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -40,6 +40,18 @@ class Compacting:
     """What the summary has to keep, for the model that writes it."""
     context: str = ""
     """What the model reads after the summary, as it is: open tasks, a plan."""
+
+
+@dataclass(frozen=True, slots=True)
+class EventAnswer:
+    """What a `hear_event` hook says to an event: that it must not happen, more to read, or an answer in its place."""
+
+    block: str = ""
+    """Why it must not happen, for whoever does it."""
+    context: str = ""
+    """What the model reads besides, where the event leads to a message."""
+    answer: Mapping[str, Any] = field(default_factory=dict)
+    """What the event asks for: the `path` of a worktree, the `action` and `content` for the form of a server."""
 
 
 class SessionHooks:
@@ -146,7 +158,8 @@ class SessionHooks:
         prompt. An exception is noted and stops nothing. May await.
 
         :param session_id: the name of the session.
-        :param source: `startup` for a new conversation, `resume` for one that continues.
+        :param source: `startup` for a new conversation, `clear` for one that follows another, `resume` for one that
+            continues.
         :param transcript: the file that the conversation is written to, if there is one.
         :param ctx: where the session runs; `ctx.report` reaches the person.
 
@@ -281,6 +294,26 @@ class SessionHooks:
                 (ctx.cwd / "failed.log").write_text(str(error))
         """
 
+    async def hear_event(self, event: str, about: Mapping[str, Any], ctx: Context) -> EventAnswer | None:
+        """Hear of something besides calls and prompts, and perhaps prevent it or answer in its place.
+
+        Called for what plugins announce with `pegboard_session.announce`: WorktreeCreate, WorktreeRemove, TaskCreated,
+        TaskCompleted, UserPromptExpansion, InstructionsLoaded, ConfigChange, Elicitation, ElicitationResult, and
+        events of other distributions. Everyone is told; the first `block` counts, all `context` and all `answer` add
+        up. An exception blocks. May await.
+
+        :param event: its name.
+        :param about: what there is to know about it, as plain data.
+        :param ctx: where it happens.
+
+        Example::
+
+            @hookimpl
+            def hear_event(event, about):
+                if event == "TaskCompleted" and "test" in about["task_subject"]:
+                    return EventAnswer(block="Show that the tests pass first.")
+        """
+
     async def before_compact(self, trigger: str, what_to_keep: str, ctx: Context) -> Compacting | None:
         """Prepare for a summary that replaces the older part of a conversation, or prevent it.
 
@@ -323,7 +356,8 @@ class SessionHooks:
         noted. A session that is broken off gives all of them five seconds together. May await.
 
         :param session_id: the name of the session.
-        :param reason: `finished`, or `broken off` when an exception or an interrupt ends it.
+        :param reason: `finished`, or `broken off` when an exception or an interrupt ends it; `clear` or `resume` when a
+            person goes on with another session, and `prompt_input_exit` when they leave at the prompt.
         :param ctx: where the session ran.
 
         Example::

@@ -12,6 +12,7 @@ from typing import Any, Self, Unpack
 from pegboard import JSON, Context, Event, ProviderError, Result
 from pegboard.hosting import STOP, refuse_unknown
 from pegboard_processes import Task
+from pegboard_session.announcements import Announcements
 from pegboard_session.answer import Answer
 from pegboard_session.boards import SessionBoard, ToolBoard
 from pegboard_session.compaction import Compacted, Compaction
@@ -76,6 +77,9 @@ class Session:
         self.on_task_ended: list[Callable[[Task], None]] = []
         """Called with background work that has ended, however it ended."""
         self.compaction: Compaction = Compaction(self)
+        self.announcements: Announcements = Announcements(self)
+        self.source, self.ending = "startup", ""
+        """How a new conversation begins, and why it ends, where a host knows better than `finished`."""
         self._streams = EventStreams(self.desk.scoped)
 
     async def __aenter__(self) -> Self:
@@ -93,7 +97,9 @@ class Session:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         try:
-            await self.hooks.end(self.ctx, self.id, broken_off=kind is not None)
+            # Hooks first: they may still need the services that `_close` ends.
+            reason = "broken off" if kind else self.ending or "finished"
+            await self.hooks.end(self.ctx, self.id, reason, broken_off=kind is not None)
             self.emit("session_finished", id=self.id, usage=self.usage.as_data())
         finally:
             await self._close(kind, error, trace)

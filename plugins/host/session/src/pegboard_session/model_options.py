@@ -183,6 +183,8 @@ class Asking:
         self._session, self._schema = session, output_schema
         self._for, self._chosen = "", Chosen()
         self._said: set[str] = set()
+        self.effort = ""
+        """An effort that counts before all others, for as long as it is set."""
         self._choose()
 
     def _choose(self) -> Chosen:
@@ -206,8 +208,9 @@ class Asking:
     def options(self) -> ModelOptions:
         """The options of the next request."""
         options, definition = self._choose().options, self._session.definition
-        if definition and definition.effort and self._session.profile.supports("effort"):
-            options = replace(options, effort=definition.effort)
+        effort = self.effort or (definition.effort if definition else "")
+        if effort and self._session.profile.supports("effort"):
+            options = replace(options, effort=effort)
         return replace(options, output_schema=self._schema) if self.is_held_to_schema else options
 
     def report(self) -> None:

@@ -149,7 +149,7 @@ def _fault_of(block: Any) -> str:
     if not isinstance(kind, str):
         return "every block needs a type."
     if kind == "text" and not isinstance(block.get("text"), str):
-        return "a text block needs a text."
+        return "a text block needs text."
     if kind == "tool_use" and not (isinstance(block.get("name"), str) and isinstance(block.get("input"), dict)):
         return "a tool_use block needs a name and an input object."
     if kind == "tool_use" and not isinstance(block.get("id", ""), str):

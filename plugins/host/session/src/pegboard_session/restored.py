@@ -40,7 +40,7 @@ class Restored:
     last_prompt: str = ""
     folder: str = ""
     """Where the person was when it was last opened."""
-    turns: int = 0
+    prompts: int = 0
     """How many prompts there were."""
     system: dict[str, str] = field(default_factory=dict)
     """The parts of the system prompt that are sent again as they were, by name."""
@@ -76,6 +76,7 @@ def restore(path: Path, *, whole: bool = False) -> Restored:
         except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
             reason = f"{path}: line {number}, of the type {entry['type']}, is not valid: {type(error).__name__}."
             raise PegboardError(f"{reason} {USELESS}") from None
+    # Services refuse a conversation in which a call has no result, which is what a crash leaves behind.
     answer_open_calls(made.messages)
     made.messages = _sendable(made.messages)
     return made
@@ -89,6 +90,7 @@ def _take(made: Restored, entry: dict[str, Any]) -> None:
         answer_open_calls(messages)
         append(messages, "user", entry["content"])
         told = {block["text"] for block in entry["content"] if block["type"] == "text"}
+        # News that reached the model must not be told again after a restart.
         made.news = [words for words in made.news if words not in told]
     elif kind == "block":
         if messages and messages[-1]["role"] == "user":
@@ -122,7 +124,7 @@ def _take_circumstances(made: Restored, entry: dict[str, Any]) -> None:
     elif kind == "prompt":
         made.last_prompt = str(entry.get("text", ""))
         made.prompt = made.prompt or made.last_prompt
-        made.turns += 1
+        made.prompts += 1
     elif kind == "system":
         made.system |= {str(name): str(text) for name, text in entry["parts"].items()}
     elif kind == "news" and entry["text"] not in made.news:

@@ -41,6 +41,8 @@ class Retries:
         asked = error.retry_after
         if asked is not None and asked > self.longest:
             return None
+        # Bounded, because a run of hours has thousands of attempts and 2.0 ** 1024 overflows.
         wait = self.first * 2.0 ** min(attempt, 30)
+        # Jitter, so that many clients that failed together do not come back together.
         wait = min(wait, self.longest) * random.uniform(0.75, 1.0) if asked is None else asked
         return wait if elapsed + wait <= self.seconds else None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,10 +13,13 @@ import anyio
 from pegboard import JSON, After, Context, Progress, ProviderError, Result
 from pegboard.hosting import maybe_await
 from pegboard_session.boards import ToolBoard
-from pegboard_session.hookspecs import Compacting, Prompted
+from pegboard_session.hookspecs import Compacting, EventAnswer, Prompted
 
 FAREWELL = 5.0
 """Seconds that `end_session` hooks have together when a session is broken off."""
+
+REFUSALS = {"submit_prompt": Prompted, "hear_event": EventAnswer}
+"""What a failed hook is taken to have said, where it could have prevented something."""
 
 log = logging.getLogger("pegboard")
 
@@ -64,27 +67,41 @@ class HookCalls:
         """What the model reads after the summary."""
         return [text for text in await self._answers("after_compact", ctx, trigger, summary) if text]
 
-    async def end(self, ctx: Context, session_id: str, *, broken_off: bool) -> None:
+    async def event(self, ctx: Context, name: str, about: Mapping[str, Any], *, is_bare: bool) -> EventAnswer:
+        """What plugins say to something that happens besides calls and prompts."""
+        if not self._hooks.hear_event:
+            return EventAnswer()
+        seen = replace(self._board.equip(ctx), on_progress=self._show) if is_bare else ctx
+        said: list[EventAnswer] = await self._asked("hear_event", seen, (name, about))
+        answer: dict[str, Any] = {}
+        for heard in reversed(said):
+            answer.update(heard.answer)
+        context = "\n".join(heard.context for heard in said if heard.context)
+        return EventAnswer(next((heard.block for heard in said if heard.block), ""), context, answer)
+
+    async def end(self, ctx: Context, session_id: str, reason: str, *, broken_off: bool) -> None:
         """Let plugins clean up; for a cancelled session, within a short time limit."""
         if not self._hooks.end_session:
             return
-        reason = "broken off" if broken_off else "finished"
         with anyio.move_on_after(FAREWELL if broken_off else None, shield=broken_off):
             await self._answers("end_session", ctx, session_id, reason)
 
     async def _answers(self, name: str, ctx: Context, *given: object) -> list[Any]:
-        """All answers that are not None. A hook that fails is logged; a failed prompt hook blocks the prompt."""
-        hooks, answers = getattr(self._hooks, name), list[Any]()
-        if not hooks:
-            return answers
-        seen = replace(self._board.equip(ctx), on_progress=self._show)
-        for hook in hooks:
+        """All answers that are not None."""
+        if not getattr(self._hooks, name):
+            return []
+        return await self._asked(name, replace(self._board.equip(ctx), on_progress=self._show), given)
+
+    async def _asked(self, name: str, seen: Context, given: Sequence[object]) -> list[Any]:
+        """A hook that fails is logged; one that could have prevented something does."""
+        answers = list[Any]()
+        for hook in getattr(self._hooks, name):
             try:
                 answer = await maybe_await(hook(*given, seen))
             except Exception as error:
                 log.exception("a %s hook failed", name)
-                failed = name == "submit_prompt"
-                answer = Prompted(block=f"A submit_prompt hook failed: {type(error).__name__}.") if failed else None
+                refuse = REFUSALS.get(name)
+                answer = refuse(f"A {name} hook failed: {type(error).__name__}.") if refuse else None
             if answer is not None:
                 answers.append(answer)
         return answers

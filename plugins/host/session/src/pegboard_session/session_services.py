@@ -11,6 +11,7 @@ from pegboard import Services
 from pegboard_processes import Task
 from pegboard_processes.background import LocalBackground
 from pegboard_processes.service import LocalProcesses
+from pegboard_session.announcements import SERVICE
 from pegboard_session.completion import ProviderModel
 from pegboard_session.history import Block
 
@@ -44,7 +45,7 @@ async def open_services(session: Session, exits: AsyncExitStack) -> Services:
         model = ProviderModel(session.provider, session.model, account=session.account)
     files = services.files if session.parent or services.files is None else services.files.fork(conversation=True)
     tools = session.tools.catalog(lambda name: getattr(session.desk.hooks, name, ()), lambda: session.profile)
-    others = {**services.others, "conversation": session.conversation, "tools": tools}
+    others = {**services.others, "conversation": session.conversation, "tools": tools, SERVICE: session.announcements}
     return replace(services, files=files, processes=processes, background=background, model=model, others=others)
 
 
@@ -57,7 +58,7 @@ async def start(session: Session) -> list[Block]:
     session.emit("session_started", id=session.id, model=session.model, **where)
     where["folder"] = session.board.settings.cwd
     session.write("session", id=session.id, model=session.model, **where, provider=session.provider.name)
-    source = "resume" if session.messages else "startup"
+    source = "resume" if session.messages else session.source
     path = session.transcript.path if session.transcript else None
     return await session.hooks.start(session.ctx, session.id, source, path)
 

@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING, TypeAlias
 
-from pegboard import PegboardError
+from pegboard import Context, PegboardError
 from pegboard.hosting import Features, load_index, normalise
 from pegboard.wording import nearest
+from pegboard_session.announcements import announce
 
 if TYPE_CHECKING:
     from pegboard_session.loop import Session
@@ -40,6 +41,36 @@ class SlashSwitch:
 @dataclass(frozen=True, slots=True)
 class SlashExit:
     """End the conversation."""
+
+
+@dataclass(frozen=True, slots=True)
+class Expansion:
+    """A command as it was typed, before it becomes a prompt."""
+
+    name: str
+    arguments: str
+    source: str
+    """Where the command comes from: `user`, `project`, `plugin`, or the name of a server."""
+    kind: str = "slash_command"
+    """Or `mcp_prompt`."""
+
+
+async def announce_expansion(typed: Expansion, ctx: Context) -> str:
+    """Tell plugins that a command is about to become a prompt. Returns what the model reads besides.
+
+    Raises `PegboardError` if a plugin does not want it; so call it before the command does anything.
+    """
+    about = {
+        "expansion_type": typed.kind,
+        "command_name": typed.name,
+        "command_args": typed.arguments,
+        "command_source": typed.source,
+        "prompt": f"/{typed.name} {typed.arguments}".strip(),
+    }
+    heard = await announce("UserPromptExpansion", about, ctx)
+    if heard.block:
+        raise PegboardError(f"/{typed.name} was not run. {heard.block}")
+    return heard.context
 
 
 @dataclass(frozen=True, slots=True)

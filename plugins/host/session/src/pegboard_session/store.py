@@ -110,6 +110,7 @@ def _changed(path: Path, default: float) -> float:
 def _is_open(path: Path) -> bool:
     try:
         with path.open("rb") as file:
+            # Shared, so that two processes that look at the same time do not take each other for the session itself.
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
         return True

@@ -17,8 +17,8 @@ LONGEST_PROMPT = 8_000
 MOST_FILES = 40
 
 ASK = """\
-The conversation above is about to be replaced by a summary of it, because it fills up the context window. Write that \
-summary now. You will go on from it alone, so leave out nothing that you still need, and do not call any tool.
+The conversation above is about to be replaced by a summary of it, because the context window is almost full. Write \
+that summary now. You will continue from it alone, so leave out nothing that you still need, and do not call any tool.
 
 Write, in this order:
 1. What the user wants: every request, and every fact, decision, wish and limit that the user has stated, in the \
@@ -36,7 +36,7 @@ The earlier part of this conversation was replaced by this summary to save space
 <summary>
 {summary}
 </summary>"""
-CONTINUE = "Your answer was cut off because the context window was full. The conversation was shortened. Go on."
+CONTINUE = "Your answer was cut off because the context window was full. The conversation was shortened. Continue."
 
 
 def is_cut(messages: Sequence[JSON], place: int) -> bool:

@@ -37,6 +37,7 @@ class Transcript:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         if not lazy or path.exists():
             self._file = self._open()
+        # Say so now; otherwise it would show only after the person has typed the first prompt.
         elif not os.access(path.parent, os.W_OK):
             raise PermissionError(EACCES, os.strerror(EACCES), str(path.parent))
 
@@ -46,11 +47,13 @@ class Transcript:
         descriptor = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
         file = os.fdopen(descriptor, "ab", buffering=0)
         try:
+            # Held until the file is closed: two processes that append to one conversation would mix their messages.
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             file.close()
             name = self.path.stem
             raise PegboardError(f"The session {name} is open in another process. Close it there first.") from None
+        # Only with the lock: another process may be in the middle of writing that line.
         cut_torn_line(self.path)
         return file
 
@@ -62,9 +65,11 @@ class Transcript:
     def write(self, kind: str, **data: Any) -> None:
         """One line."""
         text = json.dumps({"type": kind, **data}, ensure_ascii=False, separators=(",", ":"))
+        # File names and model output may contain lone surrogates; a line that cannot be written would end the session.
         line = text.encode("utf-8", "surrogatepass") + b"\n"
         if self._waiting is not None:
             line = self._waiting + line
+            # Such lines alone are no conversation: a session that was opened and left leaves no file.
             if kind in DESCRIBING:
                 self._waiting = line
                 return

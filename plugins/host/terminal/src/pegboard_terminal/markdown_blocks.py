@@ -88,7 +88,7 @@ class MarkdownBlocks:
         self._lines.append(line)
 
     def _take_text(self, line: str, done: list[Block]) -> None:
-        """A line that is not empty, outside of code."""
+        """A line that is not empty, outside code."""
         is_item, indented = bool(ITEM.match(line)), line[0] in " \t"
         was_item = bool(self._lines and ITEM.match(self._lines[0]))
         if fence := FENCE.fullmatch(line):

@@ -22,7 +22,7 @@ def keep_line(session: Session, words: str) -> str:
     """Keep the line and say where. `#user:` and `#local:` at its beginning choose another file."""
     memory: Any = session.ctx.services.others.get("memory")
     if memory is None:
-        return "Nothing was kept: no installed plugin has a memory. Run: pip install pegboard-memory"
+        return "Nothing was saved: no installed plugin provides memory files. Run: pip install pegboard-memory"
     scope, colon, rest = words.partition(":")
     chosen = scope if colon and scope in ("user", "local", "project") else ""
     try:

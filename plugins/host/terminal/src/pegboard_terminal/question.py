@@ -24,7 +24,7 @@ MESSAGE = "Message to the model: "
 
 
 class Asking:
-    """One question at a time, in the place of the input line. What the person was typing waits meanwhile."""
+    """One question at a time, in place of the input line. What the person was typing waits meanwhile."""
 
     def __init__(self, screen: Screen, quiet: Callable[[], Awaitable[None]]) -> None:
         self._screen, self._quiet = screen, quiet
@@ -104,7 +104,7 @@ class Asking:
         if rules:
             offered["s"] = f"yes, for this session: {named}"
         if self._is_edit(question):
-            offered["e"] = "yes, and all edits in this session"
+            offered["e"] = "yes, and allow all edits in this session"
         if rules:
             offered["a"] = f"always: add to .pegboard/settings.local.json: {named}"
         if not is_whole:
@@ -126,7 +126,7 @@ class Asking:
             return Allow("Approved at the terminal, with a rule.", layer="ask", rule=question.rules[0])
         if choice == "e" and self.session:
             self._say(self.session.set_mode(EDITS) or f"The mode is {EDITS} now.")
-            return Allow("Approved at the terminal, with all edits of this session.", layer="ask")
+            return Allow("Approved at the terminal, with all edits in this session.", layer="ask")
         if choice == "y":
             self._say("Approved this once.")
             return Allow("Approved at the terminal.", layer="ask")

@@ -20,7 +20,7 @@ BYTES = "$base64"
 
 
 class Tape:
-    """The calls of a whole test run, a JSON object a line; each test has a track of its own."""
+    """The calls of a whole test run, a JSON object per line; each test has a track of its own."""
 
     def __init__(self, path: Path, *, recording: bool) -> None:
         self.path, self.recording = path, recording
@@ -75,7 +75,7 @@ class Track:
             found = self.tape.take(line)
             if found is None:
                 reason = (
-                    f"{self.tape.path} has no call of {tool.name} with {json.dumps(line['input'])} "
+                    f"{self.tape.path} has no call to {tool.name} with {json.dumps(line['input'])} "
                     "left in the recording for this test."
                 )
                 self.misses.append(f"{reason} Record it again with --pegboard-record.")

@@ -39,7 +39,7 @@ class Journal:
         """`is_mine` says whether the call that is running now belongs to this journal."""
         self._session, self._is_mine, self._guard, self._comparing = session, is_mine, Lock(), Lock()
         self.session_id = session.id
-        self.turn = session.restored.turns
+        self.turn = session.restored.prompts
         self.facts: dict[str, Facts] = {}
         settings = session.board.settings
         self.checkpoints = Checkpoints(settings.get("undo.checkpointMs", 200))

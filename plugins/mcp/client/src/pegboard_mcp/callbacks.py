@@ -80,7 +80,7 @@ class Callbacks:
         if not calls:
             return None
         answer: Future[Any] = Future()
-        # An older server asks outside of any call: the last one that began is the likeliest.
+        # An older server asks outside any call: the last one that began is the likeliest.
         errand = current.get() or calls[-1]
         errand.post(Asked(kind, server, params, answer))
         with errand.asking():

@@ -13,12 +13,12 @@ GROUP = "pegboard.mcp_commands"
 """An entry point names a module with `run(words) -> int`; the first line of its docstring is shown in the help."""
 
 OWN = {
-    "list": "the servers here, and what is known about them",
+    "list": "list the servers, and what is known about them",
     "test": "connect to servers and list their tools",
     "add": "add a server to your settings or to .mcp.json",
     "remove": "remove a server",
-    "login": "log in at a server with a browser",
-    "approve": "see what has changed about a server, and approve it",
+    "login": "log in to a server with a browser",
+    "approve": "show what has changed about a server, and approve it",
 }
 """The sub-commands of this distribution and what each does."""
 

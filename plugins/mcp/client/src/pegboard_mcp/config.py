@@ -26,11 +26,11 @@ KINDS = {
 FIELDS: dict[str, tuple[type | tuple[type, ...], str]] = {
     "type": (str, "text"),
     "command": (str, "text"),
-    "args": (list, "a list of texts"),
-    "env": (dict, "texts by name"),
+    "args": (list, "a list of strings"),
+    "env": (dict, "an object with string values"),
     "cwd": (str, "text"),
     "url": (str, "text"),
-    "headers": (dict, "texts by name"),
+    "headers": (dict, "an object with string values"),
     "headersHelper": (str, "text"),
     "disabled": (bool, "true or false"),
     "enabled": (bool, "true or false"),
@@ -161,13 +161,13 @@ def problems(entry: Any) -> Iterator[str]:
             return
     for key in ("env", "headers"):
         if not all(isinstance(value, str) for value in entry.get(key, {}).values()):
-            yield f"{key} must be texts by name."
+            yield f"{key} must be an object with string values."
     if not all(isinstance(word, str) for word in entry.get("args", ())):
-        yield "args must be a list of texts."
+        yield "args must be a list of strings."
     if entry.get("type") and entry["type"] not in KINDS:
         yield f"There is no type {shown(entry['type'])}. The types are stdio, http and sse."
     elif "command" not in entry and "url" not in entry:
-        yield "It needs a command to start or a url to reach."
+        yield "It needs a command to start, or a url to connect to."
     elif KINDS.get(entry.get("type", ""), "") in ("http", "sse") and "url" not in entry:
         yield f"A server of the type {entry['type']} needs a url."
     elif entry.get("type") == "stdio" and "command" not in entry:

@@ -200,7 +200,7 @@ class Connection:
             try:
                 listing = await fetch(client)
             except Exception as error:
-                self.problem = f"Its tools could not be listed again: {words_for(error, self.server)}"
+                self.problem = f"Listing its tools again failed: {words_for(error, self.server)}"
                 log.warning("%s: %s", self.server.name, self.problem)
                 continue
             self.problem = ""
@@ -222,7 +222,7 @@ class Connection:
             except ListenNotSupportedError:
                 return
             except Exception as error:
-                log.debug("%s: no word of changes: %s", self.server.name, words_for(error, self.server))
+                log.debug("%s: cannot be notified of changes: %s", self.server.name, words_for(error, self.server))
                 if pause > LONGEST_PAUSE:
                     return
             await anyio.sleep(pause)

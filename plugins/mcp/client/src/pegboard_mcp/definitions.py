@@ -14,7 +14,7 @@ from pegboard_mcp.names import SeenNames, tool_name
 from pegboard_mcp.store import Shelf, digest
 
 NO_SCHEMA = "x-pegboard-no-schema"
-"""What a server sent in the place of a schema, where it is none."""
+"""What a server sent in place of a schema, where it is none."""
 MOST_TOOLS = 10_000
 MOST_DESCRIPTION = 16_384
 """Characters of a description that reach the model."""
@@ -97,7 +97,7 @@ def _problem(name: str, tool: str, data: Mapping[str, Any], seen: SeenNames, nam
     if reason := seen.refusal(tool):
         return reason
     if name in names:
-        return f"Its name here would be {name}, which another tool has."
+        return f"Its name here would be {name}, which another tool already has."
     if isinstance(schema := data.get("inputSchema"), Mapping) and NO_SCHEMA in schema:
         return f"Its input schema must be an object with the type object, got {schema[NO_SCHEMA]}."
     try:

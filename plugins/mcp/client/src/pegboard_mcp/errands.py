@@ -77,4 +77,4 @@ class Errand:
 
 
 current: ContextVar[Errand | None] = ContextVar("the call of a server's tool", default=None)
-"""The work that a task in the hub's loop belongs to. Older servers ask outside of it."""
+"""The work that a task in the hub's loop belongs to. Older servers ask outside it."""

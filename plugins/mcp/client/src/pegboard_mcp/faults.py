@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def leaves(error: BaseException) -> Iterator[BaseException]:
-    """The exceptions inside of groups."""
+    """The exceptions inside groups."""
     if isinstance(error, BaseExceptionGroup):
         for inner in error.exceptions:
             yield from leaves(inner)
@@ -35,7 +35,7 @@ def words_for(error: BaseException, server: ServerConfig, status: int | None = N
     all_of_them = list(leaves(error))
     status = status_of(error) or status
     if any(type(leaf).__name__ == "LoginNeededError" for leaf in all_of_them) or status == 401:
-        return f"It wants you to log in: pegboard mcp login {server.name}"
+        return f"It requires a login. Run: pegboard mcp login {server.name}"
     for leaf in all_of_them:
         if isinstance(leaf, PegboardError):
             return leaf.message if hasattr(leaf, "message") else str(leaf)

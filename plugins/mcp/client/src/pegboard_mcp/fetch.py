@@ -10,7 +10,6 @@ from pegboard_mcp.store import Listing
 if TYPE_CHECKING:
     from mcp import Client
 
-# Imports happen inside functions: the SDK takes a second to import, and only a connecting task needs it.
 
 MOST_PAGES = 200
 """A server whose list never ends is cut off here."""

@@ -19,6 +19,7 @@ import anyio
 
 from pegboard import Notice, Settings, ToolError
 from pegboard_mcp.callbacks import Callbacks
+from pegboard_mcp.config import ServerConfig
 from pegboard_mcp.connection import Connection, Where
 from pegboard_mcp.errands import Errand
 from pegboard_mcp.limits import may_sample
@@ -36,9 +37,15 @@ FAREWELL = 5.0
 class Hub:
     """The servers of one board. Nothing is started before a session begins or a tool is called."""
 
-    def __init__(self, settings: Settings, env: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        env: Mapping[str, str],
+        found: tuple[list[ServerConfig], list[Notice]] | None = None,
+    ) -> None:
+        """`found` are servers and notices in the place of those that settings name."""
         self.settings = settings
-        servers, self.notices = find_servers(settings, env)
+        servers, self.notices = find_servers(settings, env) if found is None else found
         self.connections = {server.name: Connection(server, Shelf(server, env)) for server in servers if server.enabled}
         self.disabled = [server for server in servers if not server.enabled]
         self._sessions: set[str] = set()

@@ -63,7 +63,7 @@ class SeenNames:
     def refusal(self, tool: str) -> str:
         """Why a tool's name is refused, as a sentence; empty for a name that is fine."""
         if not ILLEGAL.sub("", tool).strip("_-"):
-            return "The name has no letter or digit that a model could call it by."
+            return "The name contains no letter or digit, so a model cannot call it."
         if poses(tool):
             return f"The name {tool!a} is spelled with characters that look like others."
         if tool in RESERVED:

@@ -9,6 +9,7 @@ from typing import Any
 from pegboard import Allow, Answer, Ask, Call, Context, PegboardError, Question, ToolError, put_question
 from pegboard_mcp.callbacks import Asked
 from pegboard_mcp.forms import FormError, form_of, problem_in
+from pegboard_session import EventAnswer, announce
 
 MOST_TOKENS = 4_096
 ATTEMPTS = 3
@@ -27,6 +28,47 @@ async def answer(asked: Asked, ctx: Context) -> None:
 
 
 async def _elicited(asked: Asked, ctx: Context) -> Elicited:
+    """What the server is told: by the person, or in their place by those who hear the events around the question."""
+    params = asked.params
+    url = getattr(params, "url", None)
+    schema = {} if url else dict(params.requested_schema)
+    about: dict[str, Any] = {"mcp_server_name": asked.server, "mode": "url" if url else "form"}
+    if identity := getattr(params, "elicitation_id", None):
+        about["elicitation_id"] = identity
+    asks = {"message": params.message, **({"url": url} if url else {"requested_schema": schema})}
+    heard = _changed(await announce("Elicitation", {**about, **asks}, ctx), None, schema)
+    action, content = heard or await _asked_person(asked, ctx)
+    if heard and heard[0] != "accept":
+        return heard
+    result = {**about, "action": action, "content": content}
+    return _changed(await announce("ElicitationResult", result, ctx), content, schema) or (action, content)
+
+
+def _changed(heard: EventAnswer, content: dict[str, Any] | None, schema: dict[str, Any]) -> Elicited | None:
+    """The answer of a hook; None if it leaves the question as it is. A form that does not fit is not sent."""
+    if heard.block:
+        return "decline", None
+    action = heard.answer.get("action")
+    if action != "accept":
+        return (action, None) if action else None
+    filled = dict(heard.answer.get("content") or content or {})
+    if not schema:
+        return "accept", None
+    return ("accept", filled) if _fits(filled, schema) else ("cancel", None)
+
+
+def _fits(filled: dict[str, Any], schema: dict[str, Any]) -> bool:
+    """Whether an answer that no form has checked is one that the form would take."""
+    try:
+        form = {field.name: field for field in form_of(schema)}
+    except FormError:
+        return False
+    if filled.keys() - form.keys() or any(field.required and name not in filled for name, field in form.items()):
+        return False
+    return not any(form[name].problem(value) for name, value in filled.items()) and not problem_in(filled, schema)
+
+
+async def _asked_person(asked: Asked, ctx: Context) -> Elicited:
     """The person's action and, for a form, what they filled in."""
     params = asked.params
     what = f"The MCP server {asked.server} asks: {params.message}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from pegboard import Notice, Settings
@@ -25,10 +25,19 @@ Found = Iterator[tuple[str, Any, str, str]]
 
 def find_servers(settings: Settings, env: Mapping[str, str]) -> tuple[list[ServerConfig], list[Notice]]:
     """Every server that may be used here, and what a person should know about the others."""
+    notices: list[Notice] = []
+    servers, wrong = check_servers(_entries(settings, env, notices), settings, env)
+    return servers, [*notices, *wrong]
+
+
+def check_servers(
+    entries: Iterable[tuple[str, Any, str, str]], settings: Settings, env: Mapping[str, str]
+) -> tuple[list[ServerConfig], list[Notice]]:
+    """The servers among these entries that may be used, and why the others may not."""
     servers: dict[str, ServerConfig] = {}
     looks: dict[str, str] = {}
     notices: list[Notice] = []
-    for name, entry, layer, source in _entries(settings, env, notices):
+    for name, entry, layer, source in entries:
         where = f"{source}: the MCP server {name!r}"
         wrong = next(problems(entry), "") or _name_problem(name, looks)
         if wrong:
@@ -39,7 +48,7 @@ def find_servers(settings: Settings, env: Mapping[str, str]) -> tuple[list[Serve
                 notices.append(Notice(where, f"It is not used: {servers[name].source} has one of this name."))
             continue
         if extra := unknown_fields(entry):
-            notices.append(Notice(where, f"It has fields that mean nothing here: {', '.join(extra)}."))
+            notices.append(Notice(where, f"It has fields that have no meaning here: {', '.join(extra)}."))
         scope = os.path.realpath(settings.root) if layer in FROM_REPOSITORY else ""
         made = ServerConfig(name, entry, layer, source, scope, env)
         if reason := refused_by_policy(made, settings):
@@ -57,7 +66,7 @@ def _name_problem(name: str, looks: Mapping[str, str]) -> str:
     if not part:
         return "Its name has no letter or digit. Rename it."
     if len(part) > 40:
-        return f"Its name has {len(part)} characters; at most 40 leave room for the names of its tools."
+        return f"Its name has {len(part)} characters; use at most 40, to leave room for the names of its tools."
     alike = looks.get(skeleton(part))
     if alike and alike != name:
         return f"Its name looks like that of the server {alike!r}. Rename one of the two."

@@ -50,7 +50,7 @@ async def call_tool(hub: Hub, connection: Connection, tool: str, args: dict[str,
     blocks = blocks_of(result.content, result.structured_content)
     if result.is_error:
         words = "\n".join(block.text for block in blocks if isinstance(block, Text))
-        raise ToolError(words or "The tool failed and did not say why.", code="failed", remedy="")
+        raise ToolError(words or "The tool failed and gave no reason.", code="failed", remedy="")
     return McpValue(blocks, result.structured_content)
 
 
@@ -97,7 +97,9 @@ async def ask_server(
 async def _ready(connection: Connection) -> Client:
     client = await connection.ready()
     if client is None:
-        raise ToolError(f"The MCP server {connection.server.name} is not there. {connection.problem}", code="failed")
+        raise ToolError(
+            f"The MCP server {connection.server.name} is not connected. {connection.problem}", code="failed"
+        )
     return client
 
 

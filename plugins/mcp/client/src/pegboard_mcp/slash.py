@@ -12,7 +12,7 @@ from pegboard.wording import counted
 from pegboard_mcp import hub_in
 from pegboard_mcp.names import tool_name
 from pegboard_mcp.server_calls import ask_server
-from pegboard_session import SlashCommand, SlashPrompt
+from pegboard_session import Expansion, SlashCommand, SlashPrompt, announce_expansion
 
 if TYPE_CHECKING:
     from mcp import Client
@@ -28,7 +28,7 @@ def commands(session: Session) -> Iterable[SlashCommand]:
     if hub is None:
         return
     yield SlashCommand(
-        "mcp", "the MCP servers, their state and their tools", _show, "[restart NAME]", complete=_complete
+        "mcp", "show the MCP servers, their state and their tools", _show, "[restart NAME]", complete=_complete
     )
     for connection in hub.connections.values():
         for prompt in connection.listing.prompts:
@@ -89,6 +89,8 @@ async def _run_prompt(
     filled = dict(zip(takes, given, strict=False))
     if missing := [name for name in required if name not in filled]:
         return f"{prompt['name']} needs {', '.join(missing)}."
+    name = tool_name(connection.server.name, prompt["name"])
+    more = await announce_expansion(Expansion(name, words, connection.server.name, "mcp_prompt"), session.ctx)
 
     async def get(client: Client) -> Any:
         return await client.get_prompt(prompt["name"], filled)
@@ -98,4 +100,4 @@ async def _run_prompt(
     except ToolError as error:
         return error.message
     texts = [getattr(message.content, "text", f"[{message.content.type}]") for message in got.messages]
-    return SlashPrompt("\n\n".join(texts))
+    return SlashPrompt("\n\n".join(filter(None, (*texts, more))))

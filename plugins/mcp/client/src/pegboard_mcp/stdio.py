@@ -83,7 +83,7 @@ async def _receive(process: OpenProcess, to_client: Any, on_end: Callable[[str],
 
 
 def _spare(result: Any) -> None:
-    """Put something in the place of schemas that are none: the SDK would refuse the whole list for one of them."""
+    """Put something in place of schemas that are none: the SDK would refuse the whole list for one of them."""
     tools = result.get("tools") if isinstance(result, dict) else None
     for tool in tools if isinstance(tools, list) else ():
         schema = tool.get("inputSchema") if isinstance(tool, dict) else {"type": "object"}

@@ -47,7 +47,9 @@ class McpTool(ExternalTool):
         """A definition that has changed since it was approved is put to a person, whatever rules say."""
         if not self.definition_of_server.is_changed:
             return None
-        reason = f"{self._connection.server.name} has changed {self.name} since it was approved. See what is different."
+        reason = (
+            f"{self._connection.server.name} has changed {self.name} since it was approved. The difference is shown."
+        )
         return Ask(reason, layer="forced")
 
     def preview(self, args: Input, ctx: Context, /) -> str | None:

@@ -77,5 +77,5 @@ async def headers_of(server: ServerConfig, where: Where) -> dict[str, str]:
     except ValueError:
         found = None
     if not isinstance(found, dict) or not all(isinstance(value, str) for value in found.values()):
-        raise ConfigError("Its headersHelper must print a JSON object of texts.")
+        raise ConfigError("Its headersHelper must print a JSON object with string values.")
     return {**headers, **found}

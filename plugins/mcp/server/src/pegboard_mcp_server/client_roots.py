@@ -21,7 +21,7 @@ def folders_of(uris: Iterable[str]) -> list[Path]:
 
 
 def narrowed(configured: Sequence[Path], offered: Sequence[Path]) -> list[Path]:
-    """What lies in a configured folder and in an offered one."""
+    """What is in a configured folder and in an offered one."""
     found: list[Path] = []
     for folder in configured:
         real = folder.resolve()
@@ -38,8 +38,8 @@ def within_roots(ctx: Context, configured: Sequence[Path], offered: Sequence[Pat
     folders = [folder for folder in narrowed(configured, offered) if folder.is_dir()]
     if not folders:
         served = ", ".join(map(str, configured))
-        reason = f"The roots of this client contain no folder of this server, which works in {served}."
-        raise ToolError(f"{reason} Add a root inside of it, or start the server in another folder.")
+        reason = f"None of this client's roots contains a folder of this server, which works in {served}."
+        raise ToolError(f"{reason} Add a root inside it, or start the server in another folder.")
     here = ctx.cwd.resolve()
     stays = any(here.is_relative_to(folder) for folder in folders)
     return replace(ctx, cwd=ctx.cwd if stays else folders[0], roots=tuple(folders))

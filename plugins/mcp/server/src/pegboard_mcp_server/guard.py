@@ -89,10 +89,10 @@ class Guard:
         headers = [(name, value.decode("latin-1")) for name, value in scope["headers"]]
         hosts = [value.lower() for name, value in headers if name == b"host"]
         if len(hosts) != 1 or hosts[0] not in self._names.hosts:
-            return _refuse(421, "This server has another name. Start it with --allow-host to add one."), ""
+            return _refuse(421, "This server does not have that name. To add a name, start it with --allow-host."), ""
         origins = [value.lower() for name, value in headers if name == b"origin"]
         if any(origin not in self._names.origins for origin in origins):
-            return _refuse(403, "Web pages of this origin may not call this server. See --allow-origin."), ""
+            return _refuse(403, "Web pages from this origin may not call this server. See --allow-origin."), ""
         sent = [value for name, value in headers if name == b"authorization"]
         scheme, _, token = sent[0].partition(" ") if len(sent) == 1 else ("", "", "")
         owner = self._tokens.owner(token.strip()) if scheme.lower() == "bearer" else None

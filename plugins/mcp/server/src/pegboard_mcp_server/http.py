@@ -70,8 +70,10 @@ def announce(listener: socket.socket, host: str, token: str, tools: int) -> None
     shown = f"[{host}]" if ":" in host else host
     lines = [f"pegboard: serving {tools} tools at http://{shown}:{port}/mcp"]
     if token:
-        lines.append(f"pegboard: the token of this run: {token}")
+        lines.append(f"pegboard: the token for this run: {token}")
     if not is_loopback(host):
-        lines.append("pegboard: warning: other machines can connect, and nothing is encrypted. Put TLS before it.")
+        lines.append(
+            "pegboard: warning: other machines can connect, and nothing is encrypted. Put a TLS proxy in front of it."
+        )
     sys.stderr.write("\n".join(lines) + "\n")
     sys.stderr.flush()

@@ -74,11 +74,13 @@ def _add_permission(made: argparse.ArgumentParser) -> None:
 
 def _add_http(made: argparse.ArgumentParser) -> None:
     group = made.add_argument_group("over HTTP")
-    group.add_argument("--http", metavar="HOST:PORT", help="listen here instead of standard input; port 0 is any")
+    group.add_argument(
+        "--http", metavar="HOST:PORT", help="listen here instead of on standard input; port 0 picks a free port"
+    )
     group.add_argument(
         "--token-file", metavar="FILE", help="the accepted tokens, one per line; no one else may read it"
     )
-    group.add_argument("--allow-host", action="append", metavar="HOST[:PORT]", help="a further name of this server")
+    group.add_argument("--allow-host", action="append", metavar="HOST[:PORT]", help="another name of this server")
     group.add_argument("--allow-origin", action="append", metavar="ORIGIN", help="a web page that may call this server")
     made.add_argument("--debug", action="store_true", help="show tracebacks and what the protocol library logs")
 

@@ -25,7 +25,7 @@ HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 
 
 class McpPlugin:
-    """What the board of this server does besides: it asks clients, keeps calls apart, and hears of changed tools."""
+    """What the board of this server does besides: it asks clients, keeps calls apart, and notes changed tools."""
 
     def __init__(self) -> None:
         self.tools_updated = False
@@ -44,7 +44,7 @@ class McpPlugin:
 
     @hookimpl
     def check_permission(self, tool: Tool[Any, Any], facts: Facts, ctx: Context) -> Decision | None:
-        """Ask for what lies outside of the client's roots, whatever rules allow; note what may overlap."""
+        """Ask for what is outside the client's roots, whatever rules allow; note what may overlap."""
         exchange = current.get()
         if exchange is None:
             return None
@@ -55,7 +55,7 @@ class McpPlugin:
         for path in facts.paths:
             real = path.spellings[-1]
             if not any(_lies_in(real, str(root)) for root in exchange.roots):
-                return Ask(f"{tool.name} would touch {real}, outside of the client's roots.", layer="client-roots")
+                return Ask(f"{tool.name} would touch {real}, outside the client's roots.", layer="client-roots")
         return None
 
     @hookimpl(priority=-900)
@@ -84,7 +84,7 @@ class McpPlugin:
             return _unasked(question, "This MCP client cannot ask a person (it offers no elicitation).")
         text = "\n".join(lines_of(question))
         if len(text) > LONGEST:
-            return _unasked(question, "The question is too long to be shown in full.")
+            return _unasked(question, "The question is too long to show in full.")
         answer = await _answer(exchange, text, question)
         if answer is None:
             return Deny(f"{question.decision.reason} The client gave no valid answer.", layer="ask")
@@ -140,7 +140,7 @@ def _unasked(question: Question, why: str) -> Deny:
     whole = (question.call.name,) if question.decision.layer == "default" else ()
     if rules := question.rules or whole:
         setting = json.dumps({"permissions": {"allow": list(rules)}}, ensure_ascii=False)
-        reason += f" To allow {'it' if question.rules else 'every call of it'}, add {setting} to "
+        reason += f" To allow {'it' if question.rules else 'every call to it'}, add {setting} to "
         reason += (
             f"~/.pegboard/settings.json, or start the server with {' '.join(f'--allow {rule!r}' for rule in rules)}."
         )

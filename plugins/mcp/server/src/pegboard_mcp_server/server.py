@@ -69,7 +69,7 @@ class PoolServer(Server[Any]):
     def create_initialization_options(
         self, notification_options: NotificationOptions | None = None, *given: Any, **named: Any
     ) -> InitializationOptions:
-        """Tell older clients on every transport that they will hear of changed tools."""
+        """Tell older clients on every transport that they will be told about changed tools."""
         options = notification_options or NotificationOptions(tools_changed=True)
         return super().create_initialization_options(options, *given, **named)
 
@@ -81,7 +81,7 @@ class PoolServer(Server[Any]):
                 try:
                     await session.send_tool_list_changed()
                 except (anyio.ClosedResourceError, anyio.BrokenResourceError):
-                    log.debug("a client left before it heard of changed tools")
+                    log.debug("a client left before it was told about changed tools")
 
     @property
     def tool_count(self) -> int:
@@ -183,7 +183,7 @@ class PoolServer(Server[Any]):
 
 
 class _ClientNotes:
-    """Remembers older clients while they are connected: they are told of changed tools without asking."""
+    """Remembers older clients while they are connected: they are told about changed tools without asking."""
 
     def __init__(self, listeners: dict[Connection, ServerSession]) -> None:
         self._listeners = listeners

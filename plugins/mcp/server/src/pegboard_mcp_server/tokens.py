@@ -59,7 +59,7 @@ def _from_file(path: str) -> list[str]:
         reason = getattr(error, "strerror", None) or "it is not text"
         raise SettingsError(f"The token file cannot be read: {reason}.", source=path) from None
     if stat.S_IMODE(mode) & 0o077:
-        raise SettingsError("Others can read the token file. Run: chmod 600 on it.", source=path)
+        raise SettingsError("Others can read the token file. Run chmod 600 on it.", source=path)
     tokens = [line.strip() for line in text.splitlines() if line.strip() and not line.startswith("#")]
     if not tokens:
         raise SettingsError("The token file has no token in it.", source=path)

@@ -51,7 +51,7 @@ def _tool(definition: dict[str, Any], board: Board) -> types.Tool:
 
 
 def _hints(entry: Entry) -> dict[str, bool]:
-    """What holds for every call of the tool. One that may change something may also overwrite it."""
+    """What holds for every call to the tool. One that may change something may also overwrite it."""
     record = entry.record
     reads = record["read_only"] and not record["destructive"]
     return {

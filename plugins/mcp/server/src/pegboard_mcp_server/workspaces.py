@@ -93,7 +93,7 @@ class Workspace:
             with exchange.scope:
                 await self._run(exchange)
         except Exception:
-            log.exception("a call of %s broke", exchange.call.name)
+            log.exception("a call to %s failed", exchange.call.name)
             exchange.fail(f"{exchange.call.name} failed because of a bug in this server.", "internal")
         finally:
             self.busy -= 1
@@ -114,7 +114,7 @@ class Workspace:
         exchange.finish(results[0])
 
     async def _context(self, exchange: Exchange) -> Context:
-        """The context of the next call, inside of the roots that the client offers."""
+        """The context of the next call, inside the roots that the client offers."""
         entry = self.board.pool.get(exchange.call.name)
         if exchange.offers.roots is None or (entry and not needs_roots(entry)):
             return self.ctx
@@ -145,7 +145,7 @@ async def _roots(exchange: Exchange) -> list[str]:
     except (TimeoutError, MCPError, ValidationError) as error:
         raise ask_client(error) from error
     if found is None:
-        raise ToolError("The client offers roots but did not say which.", code="timeout")
+        raise ToolError("The client offers roots but did not name them.", code="timeout")
     return [str(root.uri) for root in found.roots]
 
 

@@ -1,6 +1,7 @@
 """User hooks: commands and questions that inspect calls, prompts and sessions, and can change what happens."""
 
 from pegboard_hooks.agent_events import before_agent_stop, start_agent
+from pegboard_hooks.announced_events import hear_event
 from pegboard_hooks.compaction import after_compact, before_compact
 from pegboard_hooks.hooks import (
     after_call,
@@ -34,6 +35,7 @@ __all__ = [
     "check_tools",
     "diagnose",
     "end_session",
+    "hear_event",
     "prompt_failed",
     "register_session_services",
     "runs_user_commands",

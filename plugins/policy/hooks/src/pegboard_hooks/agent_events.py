@@ -38,4 +38,4 @@ async def _stop(text: str, transcript: Path | None, ctx: Context) -> str | None:
 
 def _fires(event: str, ctx: Context) -> bool:
     """The agent of a handler is no event for handlers."""
-    return Plan.of(ctx.settings).has(event) and not inside.get()
+    return Plan.of(ctx).has(event) and not inside.get()

@@ -13,7 +13,7 @@ from pegboard_session import Compacting
 
 @hookimpl
 def before_compact(trigger: str, what_to_keep: str, ctx: Context) -> Awaitable[Compacting | None] | None:
-    return _before(trigger, what_to_keep, ctx) if Plan.of(ctx.settings).has("PreCompact") else None
+    return _before(trigger, what_to_keep, ctx) if Plan.of(ctx).has("PreCompact") else None
 
 
 async def _before(trigger: str, what_to_keep: str, ctx: Context) -> Compacting | None:
@@ -27,7 +27,7 @@ async def _before(trigger: str, what_to_keep: str, ctx: Context) -> Compacting |
 
 @hookimpl
 def after_compact(trigger: str, summary: str, ctx: Context) -> Awaitable[str | None] | None:
-    plan = Plan.of(ctx.settings)
+    plan = Plan.of(ctx)
     has_start = plan.has("SessionStart") and not ctx.agent.depth
     return _after(trigger, summary, ctx) if has_start or plan.has("PostCompact") else None
 

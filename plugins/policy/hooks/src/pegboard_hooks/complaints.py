@@ -12,6 +12,8 @@ from pegboard_hooks.protocol import GUARDS, LONGEST_FAREWELL, TOOL_EVENTS
 if TYPE_CHECKING:
     from pegboard_hooks.handlers import Handler
 
+ONCE_IGNORED = "once has no effect in settings: the hook runs every time."
+
 
 def complaints(event: str, given: Any, handler: Handler) -> Iterator[str]:
     """A sentence for each thing that its author should know."""
@@ -36,7 +38,7 @@ def complaints(event: str, given: Any, handler: Handler) -> Iterator[str]:
     if given.get("asyncRewake"):
         yield f"{name}: asyncRewake is not supported; it runs as async."
     if given.get("once") is not None:
-        yield f"{name}: once has no effect in settings: the hook runs every time."
+        yield f"{name}: {ONCE_IGNORED}"
     if given.get("if") is not None:
         yield from (f"{name}: {words}" for words in _about_condition(event, given["if"], handler))
 

@@ -16,6 +16,7 @@ from pegboard_hooks.handler_run import Firing, run
 from pegboard_hooks.handlers import Handler
 from pegboard_hooks.plan import Plan
 from pegboard_hooks.replies import Reply, read_reply
+from pegboard_hooks.scoped_hooks import SCOPED
 from pegboard_hooks.session_state import state_of
 from pegboard_hooks.transcript_view import TranscriptView, view_path
 from pegboard_hooks.variables import keep_variables, new_env_file
@@ -38,12 +39,15 @@ async def fire(
     event: str, names: tuple[str, ...], about: Mapping[str, Any], ctx: Context, subject: HookedCall | None = None
 ) -> list[Answered]:
     """The answers of all handlers in the order of the settings, not of completion."""
-    plan = Plan.of(ctx.settings)
+    plan = Plan.of(ctx)
     chosen = await _chosen(event, names, ctx, subject)
     if not chosen:
         return []
     firing = Firing({**common(event, ctx), **about}, new_env_file(event, ctx))
     replies: list[Reply] = [Reply() for _ in chosen]
+
+    for handler in (one for one in chosen if one.is_once):
+        ctx.service(SCOPED).spend(handler)
 
     async def ask(place: int, handler: Handler) -> None:
         try:
@@ -113,7 +117,7 @@ def transcript_of(ctx: Context, agent: str) -> str:
 
 async def _chosen(event: str, names: tuple[str, ...], ctx: Context, subject: HookedCall | None) -> list[Handler]:
     chosen = []
-    for handler in Plan.of(ctx.settings).matching(event, names):
+    for handler in Plan.of(ctx).matching(event, names):
         if handler.condition and subject and not await _holds(handler.condition, subject, ctx):
             continue
         chosen.append(handler)

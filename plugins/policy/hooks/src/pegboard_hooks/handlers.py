@@ -38,6 +38,8 @@ class Handler:
     timeout: float = TIMEOUTS["command"]
     condition: Condition | None = field(default=None, repr=False)
     is_async: bool = False
+    is_once: bool = False
+    """Whether it is done after it has run; only a skill's may be."""
     status: str = ""
     on_error: str = ""
     fault: str = ""
@@ -73,15 +75,25 @@ def read_handlers(settings: Settings) -> tuple[list[Handler], list[str]]:
     handlers: list[Handler] = []
     problems: list[str] = []
     for layer in in_force(settings):
-        source = layer.source_of("hooks")
-        for event, groups in _items(layer.values["hooks"]):
-            if event not in EVENTS:
-                problems.append(f"{source}: {_unknown_event(event)}")
-                continue
-            for given in groups if isinstance(groups, list) else [groups]:
-                found, wrong = _read_group(event, given, layer, settings)
-                handlers += found
-                problems += [f"{source}: {event}: {words}" for words in wrong]
+        found, wrong = read_layer(layer, settings)
+        handlers += found
+        problems += wrong
+    return handlers, problems
+
+
+def read_layer(layer: Layer, settings: Settings) -> tuple[list[Handler], list[str]]:
+    """Every handler of one layer, and what is wrong with them."""
+    handlers: list[Handler] = []
+    problems: list[str] = []
+    source = layer.source_of("hooks")
+    for event, groups in _items(layer.values["hooks"]):
+        if event not in EVENTS:
+            problems.append(f"{source}: {_unknown_event(event)}")
+            continue
+        for given in groups if isinstance(groups, list) else [groups]:
+            found, wrong = _read_group(event, given, layer, settings)
+            handlers += found
+            problems += [f"{source}: {event}: {words}" for words in wrong]
     return handlers, problems
 
 

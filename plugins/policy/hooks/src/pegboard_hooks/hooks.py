@@ -42,7 +42,7 @@ PERMISSION = "permission_prompt"
 
 @hookimpl
 def before_call(tool: AnyTool, call: Call, args: Input, ctx: Context) -> Awaitable[Before | None] | Before | None:
-    plan = Plan.of(ctx.settings)
+    plan = Plan.of(ctx)
     if not any(map(plan.has, AROUND_A_CALL)):
         return None
     names = names_of(tool)
@@ -61,7 +61,7 @@ async def _before(names: tuple[str, ...], tool: AnyTool, call: Call, args: Input
 @hookimpl(priority=-10)  # Before the person at the terminal is asked: the hook may answer for them.
 def ask_user(question: Question, call: Call, ctx: Context) -> Awaitable[Answer | None] | None:
     names = names_of(question.tool) if question.tool else tool_names(call.name)
-    plan = Plan.of(ctx.settings)
+    plan = Plan.of(ctx)
     wanted = plan.matching("PermissionRequest", names) or plan.has("Notification")
     return _request(names, question, ctx) if wanted else None
 
@@ -106,7 +106,7 @@ def _suggestions(question: Question) -> list[dict[str, Any]]:
 def after_call(
     tool: AnyTool, call: Call, args: Input, value: Any, ms: float, ctx: Context
 ) -> Awaitable[After | None] | None:
-    plan = Plan.of(ctx.settings)
+    plan = Plan.of(ctx)
     if not plan.has("PostToolUse"):
         return None
     names = names_of(tool)
@@ -129,7 +129,7 @@ def after_failure(
     names = names_of(tool) if tool else tool_names(call.name)
     denied = isinstance(result.decision, Deny)
     event = "PermissionDenied" if denied else "PostToolUseFailure"
-    if not Plan.of(ctx.settings).matching(event, names):
+    if not Plan.of(ctx).matching(event, names):
         return None
     seen = _about(tool, args, ctx) if tool and args else {"tool_name": names[0], "tool_input": _as_sent(call)}
     why = result.decision.reason if denied and result.decision else result.text
@@ -175,6 +175,6 @@ def _as_sent(call: Call) -> Any:
 
 def runs_user_commands(tool: AnyTool, settings: Settings) -> tuple[str, ...]:
     """The events at which a user's command would run for this tool; `pegboard why` lists them and runs none."""
-    plan, names = Plan.of(settings), names_of(tool)
+    plan, names = Plan.of_settings(settings), names_of(tool)
     events = {"before_call": "PreToolUse", "ask_user": "PermissionRequest"}
     return tuple(hook for hook, event in events.items() if plan.matching(event, names))

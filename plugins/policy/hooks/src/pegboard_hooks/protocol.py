@@ -7,37 +7,48 @@ SESSION_EVENTS = (
     *("SessionStart", "UserPromptSubmit", "PostToolBatch", "Notification", "CwdChanged"),
     *("SubagentStart", "SubagentStop", "PreCompact", "PostCompact", "Stop", "StopFailure", "SessionEnd"),
 )
-EVENTS = (*TOOL_EVENTS, *SESSION_EVENTS)
+ANNOUNCED = (
+    *("UserPromptExpansion", "InstructionsLoaded", "ConfigChange", "TaskCreated", "TaskCompleted"),
+    *("WorktreeCreate", "WorktreeRemove", "Elicitation", "ElicitationResult"),
+)
+"""Events that other plugins announce."""
+EVENTS = (*TOOL_EVENTS, *SESSION_EVENTS, *ANNOUNCED)
 NOT_FIRED = {
     "Setup": "there is no set-up run",
-    "UserPromptExpansion": "a command becomes a prompt, and UserPromptSubmit sees it",
-    "MessageDisplay": "what is shown is not rewritten",
-    "TaskCreated": "there is no list of tasks",
-    "TaskCompleted": "there is no list of tasks",
+    "MessageDisplay": "messages are shown unchanged",
     "TeammateIdle": "there are no teams of agents",
-    "ConfigChange": "settings are read once, when a session starts",
     "DirectoryAdded": "working directories are given when a session starts",
     "FileChanged": "files are not watched",
-    "InstructionsLoaded": "memory files are shown without an event",
-    "WorktreeCreate": "git makes the worktrees of agents",
-    "WorktreeRemove": "git removes the worktrees of agents",
-    "Elicitation": "questions of servers are not passed to hooks",
-    "ElicitationResult": "questions of servers are not passed to hooks",
 }
 """Events of the protocol that Pegboard does not fire, and why."""
 
-WITHOUT_MATCHER = ("UserPromptSubmit", "Stop", "PostToolBatch", "CwdChanged")
-GUARDS = ("PreToolUse", "PermissionRequest", "UserPromptSubmit", "PreCompact")
+WITHOUT_MATCHER = (
+    *("UserPromptSubmit", "Stop", "PostToolBatch", "CwdChanged"),
+    *("TaskCreated", "TaskCompleted", "WorktreeCreate", "WorktreeRemove"),
+)
+PREVENTABLE = (
+    "UserPromptExpansion",
+    "TaskCreated",
+    "TaskCompleted",
+    "WorktreeCreate",
+    "Elicitation",
+    "ElicitationResult",
+)
+"""Announced events that a handler can prevent."""
+GUARDS = ("PreToolUse", "PermissionRequest", "UserPromptSubmit", "PreCompact", *PREVENTABLE)
 """Events at which `onError` can prevent something."""
 
 JUDGED = (
     *("PreToolUse", "PermissionRequest", "PostToolUse", "PostToolUseFailure", "PostToolBatch"),
-    *("UserPromptSubmit", "Stop", "SubagentStop"),
+    *("UserPromptSubmit", "UserPromptExpansion", "Stop", "SubagentStop", "TaskCreated", "TaskCompleted"),
 )
 """Events at which a handler may be a question to a model."""
 
-TEXT_IS_CONTEXT = ("SessionStart", "SubagentStart", "UserPromptSubmit", "PreCompact")
-"""Events at which plain text on standard output is for the model."""
+TEXT_IS_CONTEXT = (
+    *("SessionStart", "SubagentStart", "UserPromptSubmit", "UserPromptExpansion", "PreCompact"),
+    "WorktreeCreate",
+)
+"""Events at which plain text on standard output is for the model; that of WorktreeCreate is the path."""
 
 TIMEOUTS = {"command": 600.0, "http": 600.0, "mcp_tool": 600.0, "prompt": 30.0, "agent": 60.0}
 """Seconds that a handler of each type may take."""

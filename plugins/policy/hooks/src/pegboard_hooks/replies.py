@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pegboard_hooks.handler_run import HandlerRun
-from pegboard_hooks.protocol import TEXT_IS_CONTEXT
+from pegboard_hooks.protocol import ANNOUNCED, TEXT_IS_CONTEXT
 
 BLOCKED = 2
 MISSING: Any = object()
@@ -39,6 +40,8 @@ class Reply:
     request: dict[str, Any] | None = None
     """The `decision` of a PermissionRequest."""
     retry: bool = False
+    own: Mapping[str, Any] = field(default_factory=dict)
+    """The `hookSpecificOutput` at an event that another plugin has announced."""
 
     @property
     def decides(self) -> bool:
@@ -132,6 +135,7 @@ def _from_json(event: str, said: dict[str, Any]) -> Reply:
         message=" ".join(filter(None, (_text(said.get("systemMessage")), _not_applied(event, own)))),
         request=own["decision"] if event == "PermissionRequest" and isinstance(own.get("decision"), dict) else None,
         retry=own.get("retry") is True,
+        own=own if event in ANNOUNCED else {},
     )
     return replace(reply, input=None, output=MISSING, request=None) if reply.unclear else reply
 

@@ -11,6 +11,7 @@ from pegboard import After, Context, ProviderError, Result, hookimpl, jsonable
 from pegboard_hooks import verdicts
 from pegboard_hooks.events import fire
 from pegboard_hooks.plan import Plan
+from pegboard_hooks.scoped_hooks import SCOPED, ScopedHooks
 from pegboard_hooks.session_state import SERVICE, SessionState, state_of
 from pegboard_session import Prompted
 
@@ -26,20 +27,24 @@ FAILURES = {
 }
 """The protocol's words for what can go wrong with a model."""
 
+ENDINGS = ("clear", "resume", "prompt_input_exit")
+"""Ends of a session that the protocol has a word for; any other end is `other`."""
+
 
 @hookimpl
 def register_session_services(session: Session) -> dict[str, object]:
     """Remember what the protocol needs; sub-agents share it. Commands read `shell_environment`."""
+    scoped: dict[str, object] = {SCOPED: ScopedHooks.of(session)}
     if session.parent is not None:
-        return {}
+        return scoped
     state = SessionState(cwd=session.ctx.cwd)
-    return {SERVICE: state, "shell_environment": state.environment}
+    return {SERVICE: state, "shell_environment": state.environment, **scoped}
 
 
 @hookimpl
 def start_session(source: str, transcript: Path | None, ctx: Context) -> Awaitable[str | None] | None:
     state_of(ctx).transcript = transcript
-    return _start(source, ctx) if Plan.of(ctx.settings).has("SessionStart") else None
+    return _start(source, ctx) if Plan.of(ctx).has("SessionStart") else None
 
 
 async def _start(source: str, ctx: Context) -> str | None:
@@ -55,7 +60,7 @@ def submit_prompt(prompt: str, ctx: Context) -> Awaitable[Prompted | None] | Pro
     state.sent_back.clear()
     if state.halted:
         return Prompted(block=state.halted)
-    return _prompt(prompt, ctx) if Plan.of(ctx.settings).has("UserPromptSubmit") else None
+    return _prompt(prompt, ctx) if Plan.of(ctx).has("UserPromptSubmit") else None
 
 
 async def _prompt(prompt: str, ctx: Context) -> Prompted | None:
@@ -64,7 +69,7 @@ async def _prompt(prompt: str, ctx: Context) -> Prompted | None:
 
 @hookimpl
 def after_turn(results: Sequence[Result], ctx: Context) -> Awaitable[After | None] | None:
-    plan, state = Plan.of(ctx.settings), state_of(ctx)
+    plan, state = Plan.of(ctx), state_of(ctx)
     moved = not ctx.agent.depth and state.cwd is not None and state.cwd != ctx.cwd
     if not plan.has("PostToolBatch") and not (moved and plan.has("CwdChanged")):
         return None
@@ -98,7 +103,7 @@ def _inputs(ctx: Context) -> dict[str, Any]:
 
 @hookimpl
 def before_stop(text: str, ctx: Context) -> Awaitable[str | None] | None:
-    return stop("Stop", {"last_assistant_message": text}, ctx) if Plan.of(ctx.settings).has("Stop") else None
+    return stop("Stop", {"last_assistant_message": text}, ctx) if Plan.of(ctx).has("Stop") else None
 
 
 async def stop(event: str, about: Mapping[str, Any], ctx: Context) -> str | None:
@@ -113,7 +118,7 @@ async def stop(event: str, about: Mapping[str, Any], ctx: Context) -> str | None
 
 @hookimpl
 def prompt_failed(error: ProviderError, ctx: Context) -> Awaitable[None] | None:
-    return _failed(error, ctx) if Plan.of(ctx.settings).has("StopFailure") and not ctx.agent.depth else None
+    return _failed(error, ctx) if Plan.of(ctx).has("StopFailure") and not ctx.agent.depth else None
 
 
 async def _failed(error: ProviderError, ctx: Context) -> None:
@@ -122,9 +127,9 @@ async def _failed(error: ProviderError, ctx: Context) -> None:
 
 
 @hookimpl
-def end_session(ctx: Context) -> Awaitable[None] | None:
-    return _end(ctx) if Plan.of(ctx.settings).has("SessionEnd") else None
+def end_session(reason: str, ctx: Context) -> Awaitable[None] | None:
+    return _end(reason if reason in ENDINGS else "other", ctx) if Plan.of(ctx).has("SessionEnd") else None
 
 
-async def _end(ctx: Context) -> None:
-    await fire("SessionEnd", ("other",), {"reason": "other"}, ctx)
+async def _end(reason: str, ctx: Context) -> None:
+    await fire("SessionEnd", (reason,), {"reason": reason}, ctx)

@@ -21,7 +21,7 @@ class SessionState:
     """The state of a session, which its sub-agents share."""
 
     id: str = field(default_factory=lambda: str(uuid.uuid4()))
-    """For calls outside of a session, which have no id of their own."""
+    """For calls outside a session, which have no id of their own."""
     transcript: Path | None = None
     """The file with the conversation in Pegboard's own format."""
     prompt_id: str = field(default_factory=lambda: str(uuid.uuid4()))
@@ -30,7 +30,7 @@ class SessionState:
     halted: str = ""
     """Why nothing may happen in this session: the reason that a hook gave when it started."""
     cwd: Path | None = None
-    """The working directory that handlers were last told of."""
+    """The working directory that handlers were last told about."""
     views: dict[str, TranscriptView] = field(default_factory=dict)
     """The conversation of each agent, as scripts expect it."""
     environment: dict[str, str] = field(default_factory=dict)

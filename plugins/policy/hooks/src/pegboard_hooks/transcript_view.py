@@ -1,4 +1,4 @@
-"""A conversation in the form that existing hook scripts read: one JSON object a line, with `message.role` in each.
+"""A conversation in the form that existing hook scripts read: one JSON object per line, with `message.role` in each.
 
 It is kept beside Pegboard's own transcript, which is written for resuming and has another form.
 """

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from pegboard import Part, ResolvedPath
 from pegboard_rules.grammar import Rule
 from pegboard_rules.match_call import COMPOUND, CallView, Hit, hits_on
@@ -43,6 +45,7 @@ def _spelled_out(call: CallView) -> Hit | None:
         return None
     text = (call.given() or {}).get(call.subject.parameter)
     text = text.strip(" ") if isinstance(text, str) else ""
+    # Checked on the raw text, quotes or not: refusing too often only means that the person is asked.
     if not text or not OPERATORS.isdisjoint(text):
         return None
     found: list[Rule] = []
@@ -54,11 +57,13 @@ def _spelled_out(call: CallView) -> Hit | None:
 def _files(call: CallView) -> Hit | None:
     """Allow a call that only touches files: each must be covered; reads in the working directory are."""
     facts = call.facts
+    # A path rule says nothing about the network, nor about a change that the tool does not name.
     if facts.open_world or not (facts.read_only or facts.writes or facts.deletes):
         return None
     hit: Hit | None = None
     for path in call.paths:
         found = covering(call, path)
+        # Reading inside the working directories needs no rule; everything else does.
         if found is None and (path.change or not call.is_inside(path)):
             return None
         hit = found or hit
@@ -117,7 +122,9 @@ def _parts(call: CallView, parts: tuple[Part, ...]) -> Hit | None:
         fitting = [rule for rule in found if rule.is_exact or (plain and not part.exact)]
         if fitting:
             hit = (min(fitting, key=_order), part.text)
-            named.append((part.text, any(rule.is_exact for rule in fitting)))
+            is_exact = any(rule.is_exact for rule in fitting)
+            named.append((part.text if is_exact else _outside(part), is_exact))
+        # One part without a rule is enough: the whole command runs, or none of it.
         elif not part.read_only:
             return None
     if hit is None or not _reaches_files(call, named):
@@ -125,14 +132,41 @@ def _parts(call: CallView, parts: tuple[Part, ...]) -> Hit | None:
     return hit
 
 
+NESTED = ("$(", "`", "<(", ">(")
+HIDDEN = "\0"
+"""What stands for a substitution in a reading of a command."""
+
+
+def _outside(part: Part) -> str:
+    """A command without what is substituted in it: the files of a redirect in there are not files that it names."""
+    if not any(sign in part.text for sign in NESTED):
+        return part.text
+    return next((text for text in part.also if HIDDEN in text), "")
+
+
 def _reaches_files(call: CallView, named: list[tuple[str, bool]]) -> bool:
     """A rule covers the files that its command names. What a command is redirected into needs a rule of its own."""
+    redirects = _redirects(call)
     for path in call.paths:
         by_name, inside = _named(path, named), call.is_inside(path)
+        # A prefix rule must not let a command change files outside the working directories; an exact rule names them.
         by_command = by_name is not None and (inside or by_name[1] or not path.change)
+        if path.change and redirects:  # `make log > log`: which of the two writes the file cannot be told by its name.
+            by_command = False
         if not by_command and (path.change or not inside) and covering(call, path) is None:
             return False
     return True
+
+
+REDIRECT = re.compile(r">(?!&[0-9-])(?!\s*/dev/(?:null|stdout|stderr|tty)(?![\w/]))")
+
+
+def _redirects(call: CallView) -> bool:
+    """Whether a command may write its output into a file. A sign in quotes counts too: it costs a question at most."""
+    if call.subject.kind != "command":
+        return False
+    text = (call.given() or {}).get(call.subject.parameter)
+    return isinstance(text, str) and bool(REDIRECT.search(text))
 
 
 def _named(path: ResolvedPath, named: list[tuple[str, bool]]) -> tuple[str, bool] | None:

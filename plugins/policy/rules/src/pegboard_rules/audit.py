@@ -59,6 +59,7 @@ class AuditLog:
         line = json.dumps(record, separators=(",", ":"), default=str).encode() + b"\n"
         descriptor = self._open()
         try:
+            # One write for the whole line: with O_APPEND, lines of several processes cannot be interleaved.
             if os.write(descriptor, line) != len(line):
                 os.write(descriptor, b"\n")  # The disk is full; the next record must not be appended to the torn one.
                 raise OSError(errno.ENOSPC, "the record was cut short")
@@ -77,6 +78,7 @@ class AuditLog:
         return ""
 
     def _open(self) -> int:
+        # Opened for each record, so that a log that another process has rotated is not written to any more.
         flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
         try:
             return os.open(self.path, flags, 0o600)
@@ -85,12 +87,14 @@ class AuditLog:
             return os.open(self.path, flags, 0o600)
 
     def _rotate(self) -> None:
+        # A file of its own: a lock on the log itself would move away with the rename.
         lock = os.open(f"{self.path}.lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
         try:
             fcntl.flock(lock, fcntl.LOCK_EX)
             if os.stat(self.path).st_size < self.max_bytes:
                 return  # Another process was faster.
             names = [self.path, *(f"{self.path}.{number}" for number in range(1, self.kept + 1))]
+            # Oldest first, so that no file is overwritten before it has been moved.
             for newer, older in zip(names[-2::-1], names[:0:-1], strict=True):
                 if os.path.lexists(newer):
                     os.replace(newer, older)

@@ -20,7 +20,7 @@ examples:
   pegboard audit                        every decision, oldest first
   pegboard audit --denied --since 2h    what was denied in the last two hours
   pegboard audit --session 688cb06e     one session
-  pegboard audit --tool Bash --json     one JSON object a line
+  pegboard audit --tool Bash --json     one JSON object per line
 
 The log has a hash in place of each call's input. Set "auditInput": true to keep the input itself from then on.
 """
@@ -42,7 +42,7 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--denied", action="store_true", help="only calls that were denied")
     made.add_argument("--session", metavar="ID", default="", help="only this session: its id, or the start of it")
     made.add_argument("--tool", metavar="TOOL", action="append", help="only this tool (may be repeated)")
-    made.add_argument("--json", action="store_true", help="print one JSON object a line, as it was recorded")
+    made.add_argument("--json", action="store_true", help="print one JSON object per line, as it was recorded")
     made.add_argument("--debug", action="store_true", help="show tracebacks")
     return made
 
@@ -67,17 +67,17 @@ def run(words: Sequence[str]) -> int:
     if not shown:
         sys.stderr.write(f"pegboard: {nothing(reader.path, wanted, load())}\n")
     if reader.broken:
-        sys.stderr.write(f"pegboard: left out {counted(reader.broken, 'line')} of the audit log that cannot be read.\n")
+        sys.stderr.write(f"pegboard: skipped {counted(reader.broken, 'line')} of the audit log that cannot be read.\n")
     return 0
 
 
 def nothing(path: str, wanted: Wanted, settings: Settings) -> str:
     """Why there is nothing to show."""
     if wanted != Wanted():
-        return "No decision in the audit log is like that."
+        return "No decision in the audit log matches."
     if not settings.get("audit"):
         return 'Decisions are not recorded: the setting "audit" is false.'
-    return f"No decision is recorded yet in {path}."
+    return f"No decisions are recorded in {path} yet."
 
 
 def as_line(record: dict[str, Any], *, colour: bool) -> str:

@@ -66,6 +66,7 @@ class AuditReader:
             fcntl.flock(lock, fcntl.LOCK_SH)
         files: list[BinaryIO] = []
         try:
+            # Oldest first, so that the records come in the order in which they were written.
             for name in [*(f"{self.path}.{number}" for number in range(self.kept, 0, -1)), self.path]:
                 with suppress(FileNotFoundError):
                     descriptor = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)

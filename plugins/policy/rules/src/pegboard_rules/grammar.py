@@ -16,7 +16,7 @@ OF_SERVERS = "mcp__"
 
 
 class Rule:
-    """One rule of one settings file. `specifier` is None for a rule that covers every call of the tool.
+    """One rule of one settings file. `specifier` is None for a rule that covers every call to the tool.
 
     What the specifier means depends on what the tool declares, so it is asked with the tool's `Subject`.
     """

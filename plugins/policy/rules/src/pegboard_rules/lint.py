@@ -50,7 +50,7 @@ def _faults(rule: Rule, subject: Subject, known: set[str], rules: RuleSet) -> It
     inside = rule.specifier or ""
     is_path = rule.may_be_path and (rule.is_capability or (subject.guards_paths and subject is not ANYTHING))
     if is_path and subject.governed_by and not rule.param:
-        yield f"It holds for {rule.tool} only. Write {subject.governed_by}({inside}) for every tool and what it finds."
+        yield f"It applies to {rule.tool} only. Write {subject.governed_by}({inside}) for every tool and what it finds."
     from_settings = is_path and inside.startswith("/") and not inside.startswith("//")
     if from_settings and rule.layer in ("user", "managed"):
         yield f"A leading / means {rule.anchor} here. Write /{inside} to start at the root of the file system."

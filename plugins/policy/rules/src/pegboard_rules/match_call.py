@@ -46,6 +46,7 @@ class CallView:
         """The input as the model wrote it, for rules on parameters; None where the host did not pass it."""
         if self.args is None:
             return None
+        # Only what the model wrote: a rule on a parameter must not match a default that was never asked for.
         return self.args.model_dump(mode="json", by_alias=True, exclude_unset=True)
 
     def texts(self) -> tuple[Part, ...] | None:
@@ -81,6 +82,7 @@ class Restrictions:
     def note(self, rule: Rule, matched: str) -> None:
         """Keep the rule if it comes before the one found so far."""
         if rule.kind == "deny":
+            # The first rule in settings order, not the first one found: the same call must always name the same rule.
             if self.deny is None or rule.order < self.deny[0].order:
                 self.deny = (rule, matched)
         elif self.ask is None or rule.order < self.ask[0].order:
@@ -166,6 +168,7 @@ def _guard_texts(call: CallView, found: Restrictions) -> None:
     if call.view.guard_pipes:
         _guard_pipes(call, parts, found)
     is_command = call.subject.kind == "command"
+    # No one has taken this command apart, so a rule may apply to a part of it that the crude cut above missed.
     if is_command and not call.facts.parts and any(not COMPOUND.isdisjoint(part.text) for part in parts):
         found.doubt = index.rules[0]
 
@@ -200,6 +203,7 @@ def _readings(parts: tuple[Part, ...], *, taken_apart: bool) -> Iterator[str]:
 def _guard_params(call: CallView, found: Restrictions) -> None:
     params, given = call.view.params, call.given()
     if given is None:
+        # The input is not known, so a rule on any of its parameters may apply: ask.
         for field, info in call.tool.input.model_fields.items():
             for rule in params.get(info.alias or field, ()):
                 found.doubt = found.doubt or rule

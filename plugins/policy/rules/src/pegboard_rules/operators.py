@@ -1,4 +1,4 @@
-"""The signs between commands in the text of a rule, outside of quotes."""
+"""The signs between commands in the text of a rule, outside quotes."""
 
 from __future__ import annotations
 

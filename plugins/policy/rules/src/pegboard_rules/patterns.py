@@ -94,6 +94,7 @@ class TextPattern:
         if self.exact is not None:
             return text == self.exact
         if self.prefix is not None:
+            # A word boundary: `git:*` must not match `gitk`.
             return text == self.prefix or text.startswith((f"{self.prefix} ", f"{self.prefix}\t"))
         return match_pieces(self._pieces, text, word_end=self.tail)
 
@@ -126,6 +127,7 @@ def _pieces(text: str) -> tuple[str, ...]:
 
 def value_matches(pattern: str, value: object) -> bool:
     """Whether a parameter rule's value covers a scalar of the input, compared as it would be written in JSON."""
+    # Before int, because True is an int, and str() would write it as True, not as JSON does.
     if isinstance(value, bool):
         return match_pieces(_pieces(pattern), "true" if value else "false")
     if isinstance(value, (str, int, float)):
@@ -162,6 +164,7 @@ def host_test(pattern: str) -> Test:
     if pattern == "*":
         return bool
     if pattern.startswith("*.") and "*" not in pattern[2:]:
+        # With the dot: `*.example.com` must not match notexample.com, nor the apex.
         return lambda host: host.endswith(pattern[1:]) and len(host) > len(pattern) - 1
     if "*" not in pattern:
         return lambda host: host == pattern

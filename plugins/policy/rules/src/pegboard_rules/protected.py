@@ -137,6 +137,7 @@ class ProtectedPaths:
         self._build = frozenset(tuple(names_of(_fold(f"/{name}"))) for name in asked_before_change(settings))
         self._critical = {"/"}
         for root in (*roots, settings.cwd, settings.root, home):
+            # Parents too: deleting the folder above the project deletes the project.
             for spelled in both_spellings(root):
                 self._critical.update(_with_parents(_fold(spelled)))
 

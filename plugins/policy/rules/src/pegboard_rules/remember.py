@@ -26,6 +26,7 @@ def remember(rules: Sequence[str], settings: Settings, trust: Trust) -> str:
     path = local_file(settings)
     if reached_by_link(path):
         raise SettingsError("Its path contains a symbolic link, so nothing is written there.", source=path)
+    # Read once: the bytes that are checked here are the ones that are written back below.
     raw = _content(path)
     if raw is not None and not settings.trusted and not trust.vouches(path, raw):
         raise SettingsError(
@@ -41,10 +42,12 @@ def remember(rules: Sequence[str], settings: Settings, trust: Trust) -> str:
     made = (json.dumps(found, indent=2, ensure_ascii=False) + "\n").encode()
     try:
         os.makedirs(os.path.dirname(path), exist_ok=True)
+        # First, so that there is no moment in which the file could be committed.
         _keep_out_of_git(path)
         replace_file(path, made, 0o600)
     except OSError as error:
         raise SettingsError(f"The rule cannot be saved: {error.strerror}.", source=path) from None
+    # For exactly these bytes: a later change by anyone else makes the file untrusted again.
     trust.vouch(path, made)
     return path
 

@@ -41,6 +41,7 @@ class RuleSet:
         self.volume = volume or Volume.of(settings.cwd)
         self.rules = read_rules(settings)
         self.guard_root, self.guard_cwd = PathIndex(self.volume), PathIndex(self.volume)
+        # Allow rules never fold case: on such a volume they match less than they could, and the person is asked.
         self.allow_root, self.allow_cwd = PathIndex(Volume()), PathIndex(Volume())
         self.whole: dict[tuple[str, str], Rule] = {}
         """Rules that cover all reading or all editing, by kind and capability."""
@@ -59,6 +60,7 @@ class RuleSet:
     @classmethod
     def of(cls, settings: Settings, volume: Volume | None = None) -> RuleSet:
         """The rules of these settings; made on first use and cached with them."""
+        # Kept in the settings object itself, so the rules live exactly as long as the settings they were read from.
         found = settings.__dict__.get(KEY)
         if found is None:
             found = settings.__dict__[KEY] = cls(settings, volume)
@@ -76,6 +78,7 @@ class RuleSet:
         if rule.kind == "allow":
             self.allowing.add(rule.tool)
         if rule.specifier is None:
+            # The first rule wins, as it does for a reader of the settings file.
             self.whole.setdefault((rule.kind, rule.tool), rule)
         else:
             guards = rule.kind != "allow"
@@ -109,6 +112,7 @@ class RuleSet:
         inside = WorkingDirectories.of(ctx)
         found = self._scopes.get(inside)
         if found is None:
+            # Emptied, not trimmed: a session rarely uses more than a few, and building one again is cheap.
             if len(self._scopes) >= MOST_KNOWN:
                 self._scopes.clear()
             found = self._scopes[inside] = PathScope(self, inside, os.path.normpath(ctx.cwd))

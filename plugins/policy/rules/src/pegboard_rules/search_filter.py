@@ -53,10 +53,12 @@ class _Reader:
     def _resolved(self, path: str) -> ResolvedPath:
         folder, name = posixpath.split(path)
         try:
+            # Only links need a full resolution; for all other files the folder, resolved once, and the name are enough.
             if not name or name in (".", "..") or os.lstat(path).st_mode & _KIND == _LINK:
                 return resolve_path(path)
         except (OSError, ValueError):
             return resolve_path(path)
+        # Kept for one search only: a link may be changed before the next one.
         known = self._folders.get(folder)
         if known is None:
             known = self._folders[folder] = resolve_path(folder)

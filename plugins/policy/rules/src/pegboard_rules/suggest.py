@@ -38,6 +38,7 @@ def suggest(tool: Tool[Any, Any], args: Input, facts: Facts, ctx: Context, decis
     rules = tuple(dict.fromkeys(_wanted(call)))
     if not rules or len(rules) > MOST_RULES or not all(map(_is_exact, rules)):
         return ()
+    # Tried out before they are offered: "always" must never lead to the same question again.
     return rules if isinstance(decide_by_rules(tool, facts, _with(rules, ctx), args), Allow) else ()
 
 

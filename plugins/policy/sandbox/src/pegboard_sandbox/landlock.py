@@ -1,4 +1,4 @@
-"""The second choice: no mounts, no namespaces, but the kernel refuses changes outside of what was granted.
+"""The second choice: no mounts, no namespaces, but the kernel refuses changes outside what was granted.
 
 Landlock knows only what is allowed. A missing protected path is therefore held by granting nothing on the folder it
 would be made in: at the top of a working directory nothing can be made, renamed or removed, below it everything can.

@@ -144,5 +144,5 @@ def require_inside(cwd: str, spelled: str, starts: Iterable[str]) -> None:
         return
     if not stays_inside(os.path.normpath(spelled), {start: os.path.realpath(start) for start in starts}):
         raise ToolError(
-            f"{spelled} leads to {cwd}, outside the working directory. Nothing was started. Start in a folder in it."
+            f"{spelled} resolves to {cwd}, outside the working directory. Nothing was started. Use a folder inside it."
         )

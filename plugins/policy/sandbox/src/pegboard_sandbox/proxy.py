@@ -124,7 +124,7 @@ def _target(head: bytes) -> tuple[str, int, bytes]:
     if method == "CONNECT":
         return host, port or 443, b""
     if parts.scheme != "http":
-        raise HostRefusedError(f"The proxy does not speak {parts.scheme or 'that'}. Use http, or CONNECT.")
+        raise HostRefusedError(f"The proxy does not support {parts.scheme or 'this protocol'}. Use http, or CONNECT.")
     path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
     # One request for each connection, and to the host that was checked: a second Host field could mean another one.
     dropped = ("host:", "proxy-", "connection:", "keep-alive:")

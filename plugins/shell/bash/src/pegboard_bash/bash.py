@@ -31,9 +31,9 @@ class BashInput(Input):
     run_in_background: bool = False
     """Start it and return at once with the id of a task. Nothing else that a command starts outlives the call."""
     dangerously_disable_sandbox: Annotated[bool, Field(alias="dangerouslyDisableSandbox")] = False
-    """Ask to run outside the sandbox and the confinement of readers: only for a command that these make fail."""
+    """Ask to run outside the sandbox and without confinement. Only for a command that fails because of them."""
     workdir: Path | None = None
-    """The folder to run in, for this command only. Without it, where the last command ended."""
+    """The folder to run in, for this command only. Default: where the last command ended."""
 
 
 class BashOutput(BaseModel):

@@ -139,7 +139,8 @@ class BashCall:
             raise self._failure(ended, cwd, remark, kills)
         if remark:
             self.remarks.append(remark)
-        text = shown(ended.output, shown_chars(self.ctx.settings), PREVIEW) if ended.output_bytes else Shown("")
+        most = shown_chars(self.ctx.settings)
+        text = shown(ended.output, most, min(PREVIEW, most)) if ended.output_bytes else Shown("")
         kept = self._keep(text, ended.output)
         note_view(self.args.command, self.understood.facts, text, self.ctx)
         return bash.BashOutput(
@@ -154,7 +155,7 @@ class BashCall:
         )
 
     def _failure(self, ended: ProcessExit, cwd: Path | None, remark: str, kills: int) -> ToolError:
-        text = shown(ended.output, ON_FAILURE)
+        text = shown(ended.output, min(ON_FAILURE, shown_chars(self.ctx.settings)))
         kept = self._keep(text, ended.output)
         if remark or cwd:
             self.remarks.append(remark or f"The next command starts in {cwd}.")

@@ -22,7 +22,7 @@ def longest_timeout_ms(settings: Settings) -> int:
 
 
 def shown_chars(settings: Settings) -> int:
-    """How many characters of the output of a command that succeeded are shown."""
+    """How many characters of the output of a command that succeeded are shown; of one that failed, no more."""
     return min(_variable(settings, "BASH_MAX_OUTPUT_LENGTH") or ON_SUCCESS, MOST_SHOWN)
 
 

@@ -268,7 +268,7 @@ class Lexer:
                 self._expansion(ignored, quoted=True)
                 continue
             if sign in "\\\"'":
-                raise Doubt("arithmetic holds quotes")
+                raise Doubt("arithmetic contains quotes")
             if sign == ")" and open_ones == 2 and text[self.at + 1 : self.at + 2] != ")":
                 raise Doubt("it may be arithmetic or a subshell")
             open_ones += 1 if sign == "(" else -1

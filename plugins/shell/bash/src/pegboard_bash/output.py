@@ -104,7 +104,7 @@ def _from_line_start(text: str) -> str:
 
 
 class OutputTail:
-    """The last lines of a running command for a screen, at most some times a second."""
+    """The last lines of a running command for a screen, at most a few times a second."""
 
     LINES, BYTES, SECONDS = 5, 4_000, 0.1
 

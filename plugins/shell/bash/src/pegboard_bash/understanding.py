@@ -61,7 +61,7 @@ def understand(
 
 def not_understood(command: str) -> Understanding:
     """What is left to say where understanding a command failed: it asks, and rules that restrict see its pieces."""
-    log.exception("A command could not be understood; it asks.")
+    log.exception("A command could not be analysed, so it asks.")
     facts = Facts(read_only=False, open_world=True, parts=(_whole(command),), reason=FAILED)
     return Understanding(facts, programs=frozenset(re.findall(r"\w+", command)))
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+
+from pegboard_skill.shell_safety import fault_in
 
 PLACE = re.compile(
     r"\\\$(?P<literal>ARGUMENTS|[0-9]+|[A-Za-z_]\w*|\{)"
@@ -16,6 +18,10 @@ PLACE = re.compile(
     r"|\$(?P<name>[A-Za-z_]\w*)"
 )
 FROM_ZERO = re.compile(r"(?<!\\)\$(?:0\b|ARGUMENTS\[)")
+
+
+class ArgumentError(ValueError):
+    """An argument that would become part of a command. The message is the character that does it."""
 
 
 @dataclass(slots=True)
@@ -40,8 +46,22 @@ class Arguments:
 
     def put_into(self, text: str) -> str:
         """The text with every reference replaced; one to an argument that is missing stays as it is."""
-        words = self.words
+        return PLACE.sub(self._value(self.words), text)
 
+    def put_into_command(self, command: str) -> str:
+        """The same for a command, in which arguments stay arguments; raises `ArgumentError` where one would not."""
+        value = self._value(self.words)
+
+        def checked(found: re.Match[str]) -> str:
+            said = value(found)
+            is_given = not found["literal"] and not found["variable"] and said != found[0]
+            if is_given and (fault := fault_in(command, found.start(), said)):
+                raise ArgumentError(fault)
+            return said
+
+        return PLACE.sub(checked, command)
+
+    def _value(self, words: list[str]) -> Callable[[re.Match[str]], str]:
         def value(found: re.Match[str]) -> str:
             if found["literal"]:
                 return found[0][1:]
@@ -60,7 +80,7 @@ class Arguments:
             self.is_used = True
             return words[at] if 0 <= at < len(words) else found[0]
 
-        return PLACE.sub(value, text)
+        return value
 
 
 def first_number(text: str, *, is_command: bool) -> int:

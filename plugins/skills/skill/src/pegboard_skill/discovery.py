@@ -20,7 +20,7 @@ FILE = "SKILL.md"
 MOST = 2_000
 DEEPEST = 4
 SKIPPED = frozenset({".git", "node_modules", "__pycache__"})
-TOO_MANY = f"There are more than {MOST} in this folder; this one and those after it are not read."
+TOO_MANY = f"There are more than {MOST} in this folder; this one and the rest are not read."
 NO_LINKS = "Symbolic links are not followed in an untrusted project."
 
 
@@ -112,7 +112,7 @@ def _add(place: SkillLocation, made: Catalogue, index: SkillIndex) -> None:
             key = key_of(name)
             if key in known:
                 if name == full[0] and known[key].path != path:
-                    made.quiet.append(f"{path}:1: {name} is not used: {known[key].path} comes before it.")
+                    made.quiet.append(f"{path}:1: {name} is not used: {known[key].path} takes precedence.")
                 continue
             known[key] = Skill(name, head, path, place.origin, place.is_command, place.trusted, place.variables)
 

@@ -1,4 +1,4 @@
-"""What a skill allows, and forbids, in the turn that uses it: like rules, and below those that deny or ask."""
+"""What a skill allows, and forbids, until the next prompt: like rules, and below those that deny or ask."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MANAGED_ONLY = "allowManagedPermissionRulesOnly"
 
 
 class Grants:
-    """The skills that were used in this turn, as far as they allow or forbid something."""
+    """The skills that were used since the last prompt, as far as they allow or forbid something."""
 
     def __init__(self) -> None:
         self._active: list[tuple[Skill, Settings]] = []
@@ -43,13 +43,13 @@ class Grants:
         if made := _as_settings(skill, settings):
             self._waiting.append((prompt, skill, made))
 
-    def begin_turn(self, prompt: str) -> None:
+    def begin_prompt(self, prompt: str) -> None:
         """A prompt was sent: what counted before it no longer does."""
         self._active = [(skill, made) for text, skill, made in self._waiting if text is None or text == prompt]
         self._waiting.clear()
 
     def opinions(self, tool: Tool[Any, Any], args: Input, facts: Facts, ctx: Context) -> Sequence[Decision]:
-        """What the skills of this turn think of a call."""
+        """What the skills in use think of a call."""
         said: list[Decision] = []
         for skill, rules in self._active:
             found = check_permission(tool, args, facts, replace(ctx, settings=rules)) or ()
@@ -60,7 +60,7 @@ class Grants:
 
 def _by_skill(opinion: Decision, skill: Skill, tool: str) -> Decision:
     word = "allows" if isinstance(opinion, Allow) else "does not allow"
-    reason = f"{skill.what} {word} {tool} in this turn, with {opinion.rule}."
+    reason = f"{skill.what} {word} {tool} until the next prompt, with {opinion.rule}."
     return replace(opinion, reason=reason, layer="skill", source=skill.path, line=None)
 
 

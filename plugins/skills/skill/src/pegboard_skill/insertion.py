@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from pegboard import JSON, Context, Decision, Deny, Result, ToolError
-from pegboard_skill.arguments import Arguments
+from pegboard.permission import WorkingDirectories
+from pegboard_skill.arguments import ArgumentError, Arguments
 from pegboard_skill.pieces import files_in, pieces_of
 from pegboard_skill.skill_file import Skill
 
@@ -31,7 +32,7 @@ def refuse_to_ask(decision: Decision) -> Deny | None:
     if asked is None:
         return None
     asked.append(decision)
-    return Deny(f"{decision.reason} A skill does not ask for what it inserts.", layer="ask", rule=decision.rule)
+    return Deny(f"{decision.reason} A skill never asks about what it inserts.", layer="ask", rule=decision.rule)
 
 
 @contextmanager
@@ -54,19 +55,27 @@ class Insertion:
     async def fill(self, body: str) -> str:
         """The text with its arguments, the output of its commands, and the files that it mentions at its end."""
         made: list[str] = []
-        mentioned: dict[str, None] = {}
+        mentioned: dict[str, bool] = {}
         for piece in pieces_of(body):
-            text = self._arguments.put_into(piece.text)
             if piece.is_command:
-                made.append(await self._run(text.strip()))
+                made.append(await self._run(self._filled(piece.text).strip()))
                 continue
+            text = self._arguments.put_into(piece.text)
             made.append(text)
             if not piece.is_code:
-                mentioned |= dict.fromkeys(files_in(text))
+                own = files_in(piece.text)
+                mentioned |= {path: path in own for path in files_in(text)}
         whole = "".join(made)
         if self._arguments.raw and not self._arguments.is_used:
             whole = f"{whole.rstrip()}\n\nARGUMENTS: {self._arguments.raw}"
         return whole + "".join([await self._file(path) for path in self._existing(mentioned)])
+
+    def _filled(self, command: str) -> str:
+        try:
+            return self._arguments.put_into_command(command)
+        except ArgumentError as error:
+            what = f"its command `{_short(command)}` was not run: its arguments contain {str(error)!r}"
+            raise self._stopped(f"{what}, by which they would become a command. Leave it out.") from None
 
     async def _run(self, command: str) -> str:
         self._commands += 1
@@ -91,11 +100,15 @@ class Insertion:
         if self._commands > MOST_COMMANDS:
             raise self._stopped(f"{what}: it has more than {MOST_COMMANDS} commands.")
 
-    def _existing(self, mentioned: dict[str, None]) -> list[Path]:
+    def _existing(self, mentioned: dict[str, bool]) -> list[Path]:
+        """The files among what is mentioned, by the text itself or (False) by way of its arguments."""
         found: list[Path] = []
-        for path in mentioned:
+        for path, is_own in mentioned.items():
             places = (self._ctx.resolve(path), Path(self._skill.folder, path))
             there = next((place for place in places if os.path.isfile(place)), None)
+            if there and not is_own and not WorkingDirectories.of(self._ctx).hold(os.path.realpath(there)):
+                reason = f"the file {there}, which its arguments mention, is outside the working directories"
+                raise self._stopped(f"{reason}. What a skill allows does not count for files that others name.")
             if there and there not in found:
                 found.append(there)
         return found[:MOST_FILES]

@@ -1,4 +1,4 @@
-"""The hooks: the tool, what the model is told of skills, and what they allow."""
+"""The hooks: the tool, what the model is told about skills, and what they allow."""
 
 from __future__ import annotations
 
@@ -51,8 +51,8 @@ def add_reminders(session: Session, moment: str) -> list[str]:
     skills = _skills(session.ctx)
     if skills is None:
         return []
-    if moment == "prompt":  # A turn begins: what skills allowed in the last one no longer counts.
-        skills.grants.begin_turn(session.conversation.prompt)
+    if moment == "prompt":  # What skills allowed for the last prompt no longer counts.
+        skills.begin_prompt(session.conversation.prompt)
     return skills.news(moment)
 
 

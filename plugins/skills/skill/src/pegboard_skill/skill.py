@@ -18,7 +18,7 @@ class SkillInput(Input):
     skill: str
     """The name of the skill."""
     args: str | None = None
-    """Arguments for it, as on a command line."""
+    """Arguments for the skill, as on a command line."""
 
 
 class SkillOutput(BaseModel):
@@ -30,7 +30,7 @@ class SkillOutput(BaseModel):
 class Skill(Tool[SkillInput, SkillOutput]):
     """Load a skill: instructions for a particular task, written by the user, the project or a package.
 
-    You are told which skills there are. Load one before you begin a task that it fits, then follow it.
+    You are told which skills there are. Load one before you begin a task that it is for, then follow it.
     Some skills run on their own and return a report. A skill only the user may start, as /name, is refused.
     """
 
@@ -58,7 +58,9 @@ class Skill(Tool[SkillInput, SkillOutput]):
         if found is None or found.is_command:
             raise ToolError(_no_such_skill(args.skill, skills), code="not_found")
         if not found.head.for_model:
-            reason = f"Only the user may start the skill {found.name}, by typing /{found.slash}. Suggest it if it fits."
+            reason = (
+                f"Only the user may start the skill {found.name}, by typing /{found.slash}. Suggest it if it helps."
+            )
             raise ToolError(reason, code="permission_denied")
         return SkillOutput(skill=found.name, content=await skills.use(found, args.args or "", ctx))
 
@@ -84,16 +86,18 @@ def _reason(skill: SkillFile) -> str:
     """Why using a skill is more than reading it; empty where it is not."""
     does: list[str] = []
     if skill.grants:
-        does.append(f"allow {', '.join(skill.grants)} without asking for the rest of this turn")
+        does.append(f"allow {', '.join(skill.grants)} without asking until the next prompt")
     if skill.head.runs_commands and skill.trusted:
-        does.append("run commands that it contains, as far as rules allow them")
+        does.append("run the commands it contains, if rules allow them")
+    if skill.head.hooks and skill.trusted:
+        does.append("run its hooks from now on")
     return f"The skill {skill.name} would {' and '.join(does)}." if does else ""
 
 
 def _no_such_skill(name: str, skills: Skills) -> str:
     known = [skill.name for skill in skills.listed()]
     if not known:
-        return f"There is no skill {name!r}: there are no skills here."
+        return f"There is no skill {name!r}. No skills are available here."
     more = f" and {len(known) - MOST_NAMED} more" if len(known) > MOST_NAMED else ""
     return (
         f"There is no skill {name!r}.{did_you_mean(name, known)} The skills are {', '.join(known[:MOST_NAMED])}{more}."

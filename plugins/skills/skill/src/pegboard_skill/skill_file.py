@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -18,8 +20,9 @@ FIELDS = (
     *("arguments", "disable-model-invocation", "user-invocable", "disallowed-tools", "model", "effort", "context"),
     *("agent", "background", "hooks", "paths", "shell", "version", "author", "tags", "category"),
 )
+EFFORTS = ("low", "medium", "high", "xhigh", "max")
 COMMAND = re.compile(r"(?:^|(?<=\s))!`[^`\n]+`|^[ \t]*```!", re.MULTILINE)
-"""Text that holds a command to run. It may lie in a code block: here, too much is found rather than too little."""
+"""Text that holds a command to run. It may be in a code block: here, too much is found rather than too little."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +36,8 @@ class Head:
     allowed_tools: tuple[str, ...] = ()
     disallowed_tools: tuple[str, ...] = ()
     model: str = ""
+    effort: str = ""
+    hooks: Mapping[str, Any] = field(default_factory=dict, hash=False)
     for_model: bool = True
     for_people: bool = True
     forks: bool = False
@@ -68,9 +73,9 @@ class Skill:
     """`managed`, `user`, `project`, `package` or `plugin`."""
     is_command: bool = False
     trusted: bool = True
-    """Whether what it allows counts, and whether its commands may run: not in a project that no one trusts."""
+    """Whether what it allows counts, and whether its commands may run: not in an untrusted project."""
     variables: tuple[tuple[str, str], ...] = field(default=())
-    """Further names that its text may use, such as the folder of its plugin."""
+    """More names that its text may use, such as the folder of its plugin."""
 
     @property
     def folder(self) -> str:
@@ -89,7 +94,7 @@ class Skill:
 
     @property
     def grants(self) -> tuple[str, ...]:
-        """What it allows for the turn that uses it."""
+        """What it allows until the next prompt."""
         return self.head.allowed_tools if self.trusted else ()
 
 
@@ -98,10 +103,12 @@ def read_head(path: Path, default_name: str, *, is_command: bool) -> Head:
     found = read_markdown(path, text_fields=TEXT_FIELDS, known=FIELDS, needs_fields=False)
     name = default_name if is_command else _text(found, "name") or default_name
     if not NAME.fullmatch(name):
-        raise FaultError(f"{found.place('name')}: The name {NAME_RULE}, got {name!r}. Other letters look like these.")
+        raise FaultError(
+            f"{found.place('name')}: The name {NAME_RULE}, got {name!r}. Other characters could be mistaken for these."
+        )
     context = _text(found, "context")
     if context not in ("", "fork", "inline"):
-        raise found.fault("context", f"must be fork or be left out, got {context!r}.")
+        raise found.fault("context", f"must be fork or left out, got {context!r}.")
     return Head(
         name,
         _description(found),
@@ -110,6 +117,8 @@ def read_head(path: Path, default_name: str, *, is_command: bool) -> Head:
         allowed_tools=found.names("allowed-tools", blanks=True) or (),
         disallowed_tools=found.names("disallowed-tools", blanks=True) or (),
         model=_text(found, "model").replace("inherit", ""),
+        effort=_text(found, "effort"),
+        hooks=_hooks(found),
         for_model=not found.truth("disable-model-invocation", False),
         for_people=found.truth("user-invocable", True),
         forks=context == "fork",
@@ -132,6 +141,15 @@ def _text(found: Markdown, name: str) -> str:
     if isinstance(value, int) and not isinstance(value, bool):
         return str(value)  # A name such as 2024 is text that YAML takes for a number.
     return found.text(name)
+
+
+def _hooks(found: Markdown) -> dict[str, Any]:
+    """Plain data only: it is kept as JSON."""
+    value = found.fields.get("hooks")
+    if value and not isinstance(value, dict):
+        raise found.fault("hooks", f"must be an object, got {value!r}.")
+    made: dict[str, Any] = json.loads(json.dumps(value or {}, default=str))
+    return made
 
 
 def _description(found: Markdown) -> str:
@@ -162,14 +180,14 @@ def _globs(found: Markdown) -> tuple[str, ...]:
 def _remarks(found: Markdown, name: str, folder: str) -> list[str]:
     said: list[str] = []
     if name != folder:
-        said.append(f"{found.place('name')}: The name {name!r} is not that of its folder, {folder!r}. It is used.")
+        said.append(
+            f"{found.place('name')}: The name {name!r} differs from that of the folder, {folder!r}. {name!r} is used."
+        )
     unknown = [word for word in found.fields if word not in FIELDS]
     if unknown:
         words = ", ".join(map(str, unknown))
-        said.append(f"{found.place(unknown[0])}: These fields mean nothing here and are ignored: {words}.")
-    unused = [word for word in ("effort", "hooks") if found.fields.get(word)]
-    unused += ["model"] if found.fields.get("model") and found.fields.get("context") != "fork" else []
-    if unused:
-        words = ", ".join(unused)
-        said.append(f"{found.place(unused[0])}: These fields are not used for skills that run in the session: {words}.")
+        said.append(f"{found.place(unknown[0])}: These fields have no meaning here and are ignored: {words}.")
+    effort = _text(found, "effort")
+    if effort and effort not in EFFORTS:
+        said.append(f"{found.place('effort')}: effort is one of {', '.join(EFFORTS)}, got {effort!r}. It is ignored.")
     return said

@@ -14,7 +14,7 @@ from pegboard_definitions import FaultError
 from pegboard_skill.skill_file import Head, read_head
 
 FILE = "skills.json"
-VERSION = 1
+VERSION = 2
 MOST = 5_000
 
 

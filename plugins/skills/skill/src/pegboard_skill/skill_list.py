@@ -1,4 +1,4 @@
-"""What the model is told of skills before it uses one: names and descriptions, within a budget."""
+"""What the model is told about skills before it uses one: names and descriptions, within a budget."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from pegboard_skill.skill_file import Skill
 
 INTRODUCTION = """\
-Skills are instructions for particular tasks. When a task fits one of these, load it with the tool Skill before you \
-begin:"""
+Skills are instructions for particular tasks. When one of these is meant for your task, load it with the tool \
+Skill before you begin:"""
 SHORTEST = 20
 """A description that would be cut below this says nothing; then names must do."""
 
@@ -40,7 +40,7 @@ def _cut(skill: Skill, share: int) -> str:
 
 
 def _names_alone(names: Sequence[str], budget: int) -> list[str]:
-    more = "and {} more, which the tool Skill names when it does not know a name"
+    more = "and {} more; to list them, call the tool Skill with an unknown name"
     left, kept = budget - len(more) - 10, list[str]()
     for name in names:
         left -= len(name) + 2

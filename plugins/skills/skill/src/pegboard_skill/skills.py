@@ -1,4 +1,4 @@
-"""The skills of one session: which there are, what the model was told of them, and which it has used."""
+"""The skills of one session: which there are, what the model was told about them, and which it has used."""
 
 from __future__ import annotations
 
@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 from pegboard import Context, Settings
 from pegboard.permission import split_rule
+from pegboard_session import announce_later
 from pegboard_skill.discovery import COMMANDS, SKILLS, Catalogue, discover, key_of
 from pegboard_skill.grants import Grants
 from pegboard_skill.skill_file import Skill
 from pegboard_skill.skill_list import INTRODUCTION, lines_for
+from pegboard_skill.skill_turn import SkillTurn
 from pegboard_skill.use import lent_to, run_in_agent, text_of
 
 if TYPE_CHECKING:
@@ -39,8 +41,10 @@ class Skills:
         self._is_new_ground = False
         for line in session.restored.lines:
             self._go_on_from(line)
-        if skill := lent_to(session):
-            self.grants.expect(None, skill, session.board.settings)
+        self._turn = SkillTurn(session)
+        self._lent = lent_to(session)
+        if self._lent:
+            self.grants.expect(None, self._lent, session.board.settings)
 
     def _go_on_from(self, line: Mapping[str, Any]) -> None:
         """What an earlier process has told, by a line that may have been changed by hand."""
@@ -85,10 +89,13 @@ class Skills:
         words: list[str] = []
         if new:
             budget = self._session.ctx.settings.get("skills.listingChars")
-            head = "There are more or changed skills for the tool Skill:" if self._told else INTRODUCTION
+            head = "New or changed skills for the tool Skill:" if self._told else INTRODUCTION
             words.append("\n".join([head, *lines_for(new, budget - len(head))]))
         if gone:
             words.append(f"These skills no longer exist: {', '.join(gone)}")
+        for skill in new if self._told else ():
+            about = {"source": "skills", "file_path": skill.path}
+            announce_later("ConfigChange", about, self._session.ctx)
         self._told = now
         self._session.write(LINE, told=now, folders=list(self._folders), touched=list(self._touched))
         return words
@@ -125,6 +132,20 @@ class Skills:
         """The skill or command with this name."""
         return self.catalogue().find(name)
 
+    def begin_with(self, skill: Skill, prompt: str, ctx: Context) -> None:
+        """A person uses a skill with the prompt that is about to be sent."""
+        self.grants.expect(prompt, skill, ctx.settings)
+        self._turn.expect(prompt, skill)
+
+    def begin_prompt(self, prompt: str) -> None:
+        """A prompt was sent: what the skills of the last turn said about it no longer counts."""
+        self.grants.begin_prompt(prompt)
+        if self._lent:
+            self._turn.use(self._lent)
+        else:
+            self._turn.begin(prompt)
+        self._turn.add_hooks_once([found for name in self._used if (found := self.find(name))])
+
     async def use(self, skill: Skill, given: str, ctx: Context) -> str:
         """What the model reads when it uses a skill, or the report of the sub-agent that does."""
         with self.grants.during(skill, ctx.settings):
@@ -132,6 +153,7 @@ class Skills:
         if skill.head.forks:
             return await run_in_agent(skill, text, self._session, ctx)
         self.grants.add(skill, ctx.settings)
+        self._turn.use(skill)
         if self._used.get(skill.name) == text:
             return f"{skill.what} is already in this conversation, with the same text. Follow it."
         self._keep(skill.name, text)
@@ -141,6 +163,7 @@ class Skills:
         """A skill that an agent knows from the start."""
         with self.grants.during(skill, ctx.settings):
             text = await text_of(skill, "", ctx)
+        self._turn.add_hooks(skill)
         self._keep(skill.name, text)
         return text
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from pegboard import PegboardError, ToolError
-from pegboard_session import SlashCommand, SlashPrompt
+from pegboard_session import Expansion, SlashCommand, SlashPrompt, announce_expansion
 from pegboard_skill.skill import SERVICE
 from pegboard_skill.skill_file import Skill
 from pegboard_skill.skills import Skills
@@ -42,6 +42,7 @@ class _Run:
 
     async def __call__(self, session: Session, given: str) -> str | SlashPrompt | None:
         skills, skill, ctx = self._skills, self._skill, session.ctx
+        more = await announce_expansion(Expansion(skill.slash, given, skill.origin), ctx)
         try:
             with skills.grants.during(skill, ctx.settings):
                 text = await text_of(skill, given, ctx)
@@ -51,6 +52,6 @@ class _Run:
                 return report
         except ToolError as error:
             raise PegboardError(error.message) from None
-        prompt = f"/{skill.slash} {given}".strip() + f"\n\n{text}"
-        skills.grants.expect(prompt, skill, ctx.settings)
+        prompt = "\n\n".join(filter(None, (f"/{skill.slash} {given}".strip(), text, more)))
+        skills.begin_with(skill, prompt, ctx)
         return SlashPrompt(prompt)

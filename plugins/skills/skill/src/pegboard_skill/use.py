@@ -71,13 +71,13 @@ async def text_of(skill: Skill, given: str, ctx: Context) -> str:
 
 
 def _introduction(skill: Skill) -> str:
-    said = f"Instructions of the skill {skill.name}. Paths in them are relative to {skill.folder}."
+    said = f"Instructions from the skill {skill.name}. Paths in them are relative to {skill.folder}."
     files = _files(skill.folder)
     return f"{said}\nFiles there: {', '.join(files)}" if files else said
 
 
 def _files(folder: str) -> list[str]:
-    """What else lies in the folder of a skill, as far as it fits."""
+    """What else is in the folder of a skill, as far as it fits."""
     found: list[str] = []
     for here, folders, names in os.walk(folder):
         folders[:] = sorted(name for name in folders if not name.startswith(".") and name != "node_modules")

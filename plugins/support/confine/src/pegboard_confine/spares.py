@@ -40,7 +40,7 @@ class Helper:
         return self._process.pid if self._process else None
 
     def start(self, job: SpareCommand, enter: Callable[[int], None] | None = None) -> Spare:
-        """Make one of the waiting children the command. `enter` is called with its id before it hears of it."""
+        """Make one of the waiting children the command. `enter` is called with its id before the child is told."""
         message, problem = job.message(), ""
         for _ in range(TRIES):
             try:

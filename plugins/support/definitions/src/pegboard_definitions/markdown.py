@@ -71,7 +71,7 @@ class Markdown:
         return value
 
     def names(self, name: str, *, blanks: bool = False) -> tuple[str, ...] | None:
-        """A list of names: a YAML list, or text with commas, or with `blanks` also blanks, outside of parentheses."""
+        """A list of names: a YAML list, or text with commas, or with `blanks` also blanks, outside parentheses."""
         if name not in self.fields:
             return None
         value: Any = [] if self.fields[name] is None else self.fields[name]
@@ -126,7 +126,7 @@ def unseen(text: str) -> str:
 
 
 def split_names(text: str, *, blanks: bool = False) -> list[str]:
-    """The parts of a text between commas (and blanks) outside of parentheses."""
+    """The parts of a text between commas (and blanks) outside parentheses."""
     parts, depth = [""], 0
     for char in text:
         depth += (char == "(") - (char == ")" and depth > 0)

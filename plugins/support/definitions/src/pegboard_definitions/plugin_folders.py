@@ -1,4 +1,4 @@
-"""Claude Code plugins on disk: a folder with `.claude-plugin/plugin.json`, and what lies in it.
+"""Claude Code plugins on disk: a folder with `.claude-plugin/plugin.json`, and what is in it.
 
 `plugin_folders(settings)` are the folders that the setting `pluginDirs` names; `--plugin-dir` is a layer of it. Each
 part of Pegboard takes what it understands: skills and commands, agents, hooks, MCP servers.
@@ -100,7 +100,7 @@ def _read(folder: str, source: str, stamp: tuple[int, ...]) -> PluginFolder:
 
 
 def _paths(folder: str, manifest: Mapping[str, Any], key: str, problems: list[str]) -> list[str]:
-    """The usual folder and those that the manifest adds; all must lie in the plugin."""
+    """The usual folder and those that the manifest adds; all must be in the plugin."""
     given = manifest.get(key, [])
     wanted = [given] if isinstance(given, str) else given
     if not isinstance(wanted, list) or not all(isinstance(path, str) for path in wanted):
@@ -119,7 +119,7 @@ def _inside(folder: str, path: str, key: str, problems: list[str]) -> str | None
     real, root = os.path.realpath(place), os.path.realpath(folder)
     manifest = os.path.join(folder, MANIFEST)
     if real != root and not real.startswith(os.path.join(root, "")):
-        problems.append(f"{manifest}: {key}: {path} lies outside the plugin, so it is not used.")
+        problems.append(f"{manifest}: {key}: {path} is outside the plugin, so it is not used.")
         return None
     if not os.path.exists(place):
         problems.append(f"{manifest}: {key}: there is no {path}.")

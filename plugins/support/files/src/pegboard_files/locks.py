@@ -63,6 +63,7 @@ def path_lock(path: str, folder: Path | None, patience: float = PATIENCE) -> Gen
 
 def _open(folder: Path, number: int) -> int:
     """The lock file; -1 where there can be none, as in a state directory that cannot be written."""
+    # O_CLOEXEC: a process that we start would inherit the lock and hold it after we have released it.
     flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
     name = folder / f"{number:02x}.lock"
     try:

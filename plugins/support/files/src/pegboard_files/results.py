@@ -59,6 +59,7 @@ class ResultsStore:
         if retention_days is not None:
             for other in _folders(folder.parent):
                 remove_old(other, retention_days)
+                # rmdir removes only what is empty, so a folder that another session is using stays.
                 if other != folder:
                     with suppress(OSError):
                         other.rmdir()
@@ -83,14 +84,16 @@ class ResultsStore:
             before = text_size(result.content)
             if left <= budget or before <= share:
                 break
+            # Each result gets the same share of the budget, so one long result cannot crowd out the others.
             content = self._save(result.content, share, result.name, result.call_id)
+            # A preview has a head and a path of its own, so for a short text it can be longer than the text.
             if text_size(content) < before:
                 fitted[index] = replace(result, content=content)
                 left -= before - text_size(content)
         return fitted
 
     def _save(self, blocks: Sequence[Block], room: int, name: str, call_id: str) -> tuple[Block, ...]:
-        """One preview in the place of the first text. A preview among the blocks is made shorter, never saved again."""
+        """One preview in place of the first text. A preview among the blocks is made shorter, never saved again."""
         if any(isinstance(block, Preview) for block in blocks):
             room //= 2
             blocks = [shrink(block, room) if isinstance(block, Preview) else block for block in blocks]

@@ -83,6 +83,7 @@ def open_approved(
 def real_path(path: str | os.PathLike[str], approved_paths: Mapping[str, bool] | None, *, change: bool) -> str:
     """The path without links; a `ToolError` if it leads to a place that was not judged, or not for changing it."""
     found = resolve_path(os.path.abspath(path) if not os.path.isabs(path) else os.fspath(path))
+    # The last spelling has no links left; permission was decided on exactly this one.
     real = found.spellings[-1]
     if not found.sound or (
         approved_paths is not None and not (approved_paths.get(real, False) if change else real in approved_paths)
@@ -130,6 +131,7 @@ def _open(folder: int, name: str, flags: int, mode: int, resolve: int) -> int:
     creating = flags & (os.O_CREAT | os.O_TMPFILE) not in (0, os.O_DIRECTORY)
     # openat2 rejects a mode without O_CREAT or O_TMPFILE, where open() ignores it.
     how = _How(flags | os.O_CLOEXEC, mode if creating else 0, resolve)
+    # With RESOLVE_BENEATH the kernel answers EAGAIN if something is renamed meanwhile, and asks us to try again.
     for _ in range(AGAIN):
         try:
             return _openat2(folder, name, how)
@@ -142,6 +144,7 @@ def _open(folder: int, name: str, flags: int, mode: int, resolve: int) -> int:
 
 def walk(folder: int, name: str, flags: int, mode: int) -> int:
     """Open name by name without following any link: for kernels without openat2. Links inside are refused too."""
+    # A copy, because each step closes the folder it came from, and the first one is the caller's.
     here = os.dup(folder)
     names = [part for part in name.split("/") if part not in ("", ".")]
     try:

@@ -95,6 +95,7 @@ def replace_content(
         made, notes = _fill(part, data, target if before.stat else None, folder)
         _refuse_changed(target, folder, before)
         os.rename(part.name, target.name, src_dir_fd=folder, dst_dir_fd=folder)
+    # Also a cancellation or Ctrl-C: the half-written part must not stay behind.
     except BaseException as error:
         with suppress(OSError):
             os.unlink(part.name, dir_fd=folder)
@@ -120,6 +121,7 @@ def _fill(part: Path, data: bytes, like: Path | None, folder: int) -> tuple[os.s
     try:
         _write_all(descriptor, data)
         if like is None:
+            # The mode that open() would have given a new file; it was created private.
             os.fchmod(descriptor, 0o666 & ~_umask())
             notes: tuple[str, ...] = ()
         else:
@@ -144,6 +146,7 @@ def _dress(descriptor: int, like: Path, folder: int) -> tuple[str, ...]:
                 # Without the owner, set-user-ID and set-group-ID would give rights to the wrong user.
                 mode &= 0o777
                 notes = ("You now own the file: only the superuser can keep another owner.",)
+        # Before the mode: an access list that is copied would change the mode again.
         _copy_attributes(model, descriptor)
         os.fchmod(descriptor, mode)
     finally:
@@ -173,6 +176,7 @@ def _write_in_place(target: Path, data: bytes, folder: int, before: OriginalFile
             with suppress(OSError):
                 _overwrite(descriptor, before.data)
             raise failure(target, error, was_taken_back=look(folder, target).digest == before.digest) from None
+        # A value to fall back on, if the second look below fails.
         made = before.stat or os.fstat(descriptor)
         with suppress(OSError):  # Failing to learn the new times must not look like a failed write.
             made = os.fstat(descriptor)

@@ -29,6 +29,7 @@ class UndoStore:
         if not self._tidied:  # On the first write rather than at start-up, so that reading does not wait for it.
             self._tidied = True
             self.remove_old()
+        # Named by content, so equal contents are stored once, and a finished file never has to be written again.
         kept, part = self._folder / digest, self._folder / f"{digest}.{os.getpid()}.part"
         try:
             if kept.exists():
@@ -36,6 +37,7 @@ class UndoStore:
                 return kept
             if private_folder(self._folder) is None:
                 return None
+            # O_TRUNC instead of O_EXCL: a part with our process id is left over from a process that is gone.
             with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600), "wb") as file:
                 file.write(data)
             return part.rename(kept)

@@ -123,9 +123,11 @@ class Child:
                 for pipe in self._pipes:
                     tasks.start_soon(pipe.pump)
                 try:
+                    # Only the process itself is timed; reading the rest of its output has its own limits.
                     with self._scope, anyio.move_on_after(self._timeout) as clock:
                         await _exited(self.pid, handle)
                     timed_out = clock.cancelled_caught
+                    # Processes that it started may still hold its pipes, so it is not over yet.
                     if not (timed_out or self._sink.full):
                         waited = leave_nothing
                         well = await (self._left_alone() if leave_nothing else self._drained(DRAIN))
@@ -136,6 +138,7 @@ class Child:
                             await self._drained(SHORT)
                     self._stop_listening()
         finally:
+            # Before reaping: whoever waits must learn the exit even if a survivor cannot be ended.
             self._close(handle, timed_out)
             try:
                 with anyio.CancelScope(shield=True):
@@ -216,6 +219,7 @@ class Child:
     def overflow(self) -> None:
         """The limit is passed. Kill it without a grace period: what it still writes is not read."""
         if not self._reaped:
+            # Not SIGTERM: a handler could go on writing, and no one reads the pipe any more.
             self._tree.signal(signal.SIGKILL)
 
 
@@ -227,6 +231,7 @@ def spawn(
     try:
         if on_error:
             pipes.append(Pipe(sink, on_error, keep=False))
+        # Inside the try: a full disk or too many open files must not leak the pipes made above.
         stdin = _as_file(spec.stdin)
         return spawn_with(spec, token, sink, grace, pipes, (stdin, pipes[0].inlet, pipes[-1].inlet))
     except BaseException:
@@ -249,6 +254,7 @@ def spawn_with(
     """Start a process as the leader of its own session, which is also its own group."""
     cap = cap_memory(spec.max_memory_bytes, token) if spec.max_memory_bytes else None
     try:
+        # A starter hands out a process that was waiting, so its id is old: its descendants come after the latest one.
         latest = latest_process() if spec.starter else 0
         started = _start(spec, cap, standard)
     except BaseException as error:
@@ -256,6 +262,7 @@ def spawn_with(
             pipe.close()
         if cap:
             cap.remove()
+        # A ValueError is how Popen refuses NUL characters in arguments, folders and variables.
         if isinstance(error, OSError | ValueError):
             raise _cannot_start(spec, error) from error
         raise
@@ -271,11 +278,19 @@ def _start(spec: ProcessSpec, cap: MemoryCap | None, standard: tuple[int, int, i
         argv = cap.around(spec.argv) if cap else spec.argv
         stdin, stdout, stderr = standard
         return subprocess.Popen(
-            argv, cwd=spec.cwd, env=spec.env, stdin=stdin, stdout=stdout, stderr=stderr, start_new_session=True
+            # A session of its own: Ctrl-C in our terminal must reach us only, and we end the whole group at once.
+            argv,
+            cwd=spec.cwd,
+            env=spec.env,
+            stdin=stdin,
+            stdout=stdout,
+            stderr=stderr,
+            start_new_session=True,
         )
     enter = cap.enter if cap else None
     if standard[0] != subprocess.DEVNULL:
         return spec.starter(spec.argv, str(spec.cwd), spec.env, standard, enter)
+    # A starter passes descriptors on, so DEVNULL, which is a marker of subprocess, has to become a real one.
     with open(os.devnull, "rb") as nothing:
         return spec.starter(spec.argv, str(spec.cwd), spec.env, (nothing.fileno(), *standard[1:]), enter)
 

@@ -61,7 +61,7 @@ class ProcessSpec:
     keep_output: bool = True
     """False when the callbacks are all that is wanted: no file is written."""
     unsandboxed: bool = False
-    """Whether it asks to run outside of any sandbox; the sandbox decides."""
+    """Whether it asks to run outside any sandbox; the sandbox decides."""
     max_memory_bytes: int | None = None
     """What the process and all it starts may use together; whoever asks for more is ended by the kernel."""
     opens: tuple[Path, ...] = ()

@@ -48,6 +48,7 @@ def end_orphans(host: str, grace: float = GRACE) -> list[int]:
     if not found:
         return []
     log.warning("ending %s, left behind by a session that was killed", _counted(found))
+    # SIGCONT after SIGTERM: a stopped process would not see the request to end.
     _signal(found, signal.SIGTERM, signal.SIGCONT)
     _wait(found, grace)
     _signal(found, signal.SIGKILL)
@@ -71,6 +72,7 @@ def orphans(host: str) -> dict[int, Stat]:
     found: dict[int, Stat] = {}
     if _identity() == UNKNOWN or not host:
         return found
+    # Never ourselves or what we run in, whatever marks we inherited: ending a parent would end us.
     ours = _around_us()
     for pid in all_processes():
         with suppress(OSError):
@@ -78,6 +80,7 @@ def orphans(host: str) -> dict[int, Stat]:
                 continue
             marks = _marks(environ_of(pid))
             stat = stat_of(pid)
+            # With a terminal, a person may be using it.
             if not stat or not stat.alive or stat.has_terminal:
                 continue
             if any(_host_of(mark) == host for mark in marks) and not any(_may_live(mark) for mark in marks):
@@ -115,6 +118,7 @@ def _wait(found: dict[int, Stat], seconds: float) -> None:
 
 def _is_same(pid: int, stat: Stat) -> bool:
     now = stat_of(pid)
+    # Process ids are used again; only the id together with the start time names one process.
     return now is not None and now.alive and now.began == stat.began
 
 

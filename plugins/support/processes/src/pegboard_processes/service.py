@@ -122,6 +122,7 @@ class LocalProcesses:
         tasks, error = await anyio.create_task_group().__aenter__(), None
         try:
             yield tasks
+        # Also a cancellation: without the error, leaving the task group would wait for its tasks.
         except BaseException as raised:
             error = raised
             raise
@@ -149,6 +150,7 @@ class LocalProcesses:
         if self._wrap:
             spec = await self._wrap(spec)
         try:
+            # Asked again here because `_wrap` awaits: the service may have been closed and opened since.
             if listeners is not None and listeners is not self._shared.tasks:
                 raise RuntimeError(NOT_OPEN)  # It was left in the meantime, and nothing would supervise the process.
             child = self._begin(spec, begin)
@@ -166,6 +168,7 @@ class LocalProcesses:
         # Also the marks of a host around this one: whoever ends that host ends our processes too.
         token = secrets.token_hex(12)
         spec = replace(spec, env={**spec.env, MARKER: mark(token)})
+        # On record before the first process exists: a host that is killed in between must not leave it unknown.
         self._shared.note_processes()
         self._shared.sweep()
         sink = Sink(self._shared.new_file(token) if spec.keep_output else None, spec.max_output_bytes)
@@ -187,12 +190,14 @@ class LocalProcesses:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        # Set to None first, so that nothing new is started while everything is being ended.
         tasks, self._shared.tasks = self._shared.tasks, None
         if tasks is None:
             return
         try:
             with anyio.CancelScope(shield=True):
                 async with anyio.create_task_group() as enders:
+                    # A copy: each child takes itself out of `live` when it has been reaped.
                     for child in list(self._shared.live):
                         enders.start_soon(child.kill)
         finally:

@@ -31,6 +31,7 @@ class Sink:
         self._file = -1
         if path:
             try:
+                # O_EXCL, O_NOFOLLOW: in a shared temporary folder someone else may have put a file or link there.
                 self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
             except OSError as error:
                 self.path, self.error = None, error.strerror or str(error)
@@ -79,6 +80,7 @@ class Pipe:
         self._outlet, self.inlet = os.pipe()
         self._sink, self._listener, self._keep = sink, listener, keep
         self.on_full: Callable[[], None] = lambda: None
+        # A wake-up does not promise that there is something to read, and the read must never block the event loop.
         os.set_blocking(self._outlet, False)
         self._scope = anyio.CancelScope(shield=True)
         self.ended = anyio.Event()
@@ -115,6 +117,7 @@ class Pipe:
         self._tell(chunk)
         if self._sink.full:
             self.on_full()
+        # Many tiny writes: let some gather, or waking up for each costs more than the process itself.
         elif self.moved > TALKATIVE and len(chunk) < SHORT:
             await anyio.sleep(PAUSE)
         return True
@@ -132,6 +135,7 @@ class Pipe:
                 self._listener(chunk)
             except Exception:
                 log.exception("a listener for the output of a process failed and was removed")
+                # Removed, not tried again: it would fail and be logged for every chunk.
                 self._listener = None
 
     def stop(self) -> None:

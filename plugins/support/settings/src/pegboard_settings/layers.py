@@ -180,7 +180,7 @@ FILTERS = "filters"
 
 
 def with_filters(settings: Settings, available: Sequence[str] | None, excluded: Sequence[str]) -> Settings:
-    """The settings with these lists of tools in the place of those of the command line."""
+    """The settings with these lists of tools in place of those of the command line."""
     keys = ("availableTools", "excludedTools")
     given: dict[str, Any] = {"excludedTools": list(excluded)} if excluded else {}
     if available is not None:

@@ -211,7 +211,7 @@ class _Reader:
         place, wrong = made.source_of(name), misfit(key, value)
         if wrong and source.compatible and key.kind == "mode":
             self.notices.append(Notice(place, f"{name} is not used: Pegboard has no mode {value!r}."))
-        elif wrong and source.compatible and self.salvaged(source, key, value):
+        elif wrong and (source.compatible or may_lose_entries(source, key)) and self.salvaged(source, key, value):
             return
         elif wrong:
             self.problem(source, name, wrong)
@@ -316,6 +316,14 @@ class _Reader:
             for layer in self.layers if by else ():
                 if layer.name not in OF_THE_OWNER and layer.values.pop(key, None) is not None:
                     self.notices.append(Notice(layer.source_of(key), f"{key} is not used: {by} reserves it."))
+
+
+def may_lose_entries(source: _Source, key: Key) -> bool:
+    """Whether a malformed entry in a file of ours is left out: of a list that allows or runs something.
+
+    Without it less is allowed. Anything else there is a wish that is not understood, and nothing acts on a guess.
+    """
+    return bool(source.text) and key.kind in ("rules", "strings", "lists") and not key.repository
 
 
 def flatten(found: Mapping[str, Any], groups: set[str], group: str = "") -> Iterable[tuple[str, Any]]:

@@ -10,7 +10,7 @@ BARE = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789
 
 
 def bare_name(rule: str) -> str | None:
-    """The tool name or name pattern of a rule that covers every call of a tool, or None for a narrower rule."""
+    """The tool name or name pattern of a rule that covers every call to a tool, or None for a narrower rule."""
     name = rule.strip().removesuffix("(*)")
     return name if name and set(name) <= BARE else None
 

@@ -76,10 +76,9 @@ async def _make(ctx: Context, label: str, base: str, again: Path | None) -> tupl
 
 async def _add(git: Git, folder: Path, label: str, wanted: str) -> Worktree:
     base = await base_commit(git, wanted)
-    slug = re.sub(r"[^a-z0-9]+", "-", label.lower()).strip("-")[:40] or "agent"
     async with alone(folder / ".lock"):
         for attempt in range(TRIES):
-            name = f"{slug}-{secrets.token_hex(3)}"
+            name = new_name(label)
             made = Worktree(folder / name, f"{PREFIX}{name}", base)
             made.note = note_worktree(made)
             code, _, errors = await git.run("worktree", "add", "--no-track", "-b", made.branch, str(made.path), base)
@@ -89,6 +88,12 @@ async def _add(git: Git, folder: Path, label: str, wanted: str) -> Worktree:
             await git.run("update-ref", "-d", f"refs/heads/{made.branch}", base)
             await anyio.sleep(0.05 * 2**attempt)
     raise _failure(errors)
+
+
+def new_name(label: str) -> str:
+    """A name for a worktree that no other has."""
+    slug = re.sub(r"[^a-z0-9]+", "-", label.lower()).strip("-")[:40] or "agent"
+    return f"{slug}-{secrets.token_hex(3)}"
 
 
 async def _add_again(git: Git, path: Path, wanted: str) -> Worktree:

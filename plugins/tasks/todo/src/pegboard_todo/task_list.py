@@ -97,7 +97,7 @@ class Tasks:
         self.changed()
 
     def replace_written(self, tasks: list[dict[str, Any]]) -> list[Task]:
-        """Put the list of TodoWrite in the place of its last one; returns the last one."""
+        """Put the list of TodoWrite in place of its last one; returns the last one."""
         old = [task for task in self._tasks.values() if task.written_by == "todo"]
         self._refuse_more(len(tasks) - len(old))
         for task in old:
@@ -114,7 +114,7 @@ class Tasks:
         self.get(first)
         task = self.get(then)
         if first == then or then in self._all_before(first):
-            raise ToolError(f"Task {then} cannot wait for task {first}: {first} would have to wait for {then} as well.")
+            raise ToolError(f"Task {then} cannot wait for task {first}: the tasks would wait in a circle.")
         if first not in task.blocked_by:
             task.blocked_by.append(first)
 
@@ -138,4 +138,4 @@ class Tasks:
 
     def _refuse_more(self, count: int) -> None:
         if len(self._tasks) + count > MOST:
-            raise ToolError(f"A session can have {MOST} tasks. Delete completed ones first.", code="too_large")
+            raise ToolError(f"A session can have at most {MOST} tasks. Delete completed ones first.", code="too_large")

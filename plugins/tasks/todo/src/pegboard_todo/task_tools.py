@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
 from pegboard import Context, Input, Tool, ToolError
+from pegboard_session import announce
 from pegboard_todo.task_list import SERVICE, Status, Task, Tasks
 from pegboard_todo.wording import lines, terminal_list
 
@@ -36,23 +37,29 @@ def tasks_of(ctx: Context) -> Tasks:
     """The tasks of this session."""
     found = ctx.services.others.get(SERVICE)
     if not isinstance(found, Tasks):
-        raise ToolError("There is no task list, because this call does not belong to a session.", code="unsupported")
+        raise ToolError("There is no task list, because this call is not part of a session.", code="unsupported")
     return found
+
+
+async def refusal(event: str, task: Task, ctx: Context) -> str:
+    """Why a plugin does not want this to happen to a task; empty if none objects."""
+    about = {"task_id": task.id, "task_subject": task.subject, "task_description": task.description}
+    return (await announce(event, about, ctx)).block
 
 
 class TaskCreateInput(TaskInput):
     subject: Subject
-    """What is to be done, in a few words."""
+    """What to do, in a few words."""
     description: Description = ""
-    """What it takes, and how to tell that it is done."""
+    """What the task involves, and how to tell that it is done."""
     active_form: Words = ""
-    """What is being done meanwhile, for a person who waits: "Running the tests"."""
+    """What to show while the task is in progress, such as "Running the tests"."""
     metadata: dict[str, Any] | None = None
-    """Anything else to keep with it."""
+    """Anything else to keep with the task."""
 
 
 class TaskCreate(Tool[TaskCreateInput, Task]):
-    """Add a task to the task list of this session.
+    """Add a task to this session's task list.
 
     Use it to plan work of three steps or more. Begin each task with TaskUpdate (in_progress), and complete it as soon
     as it is done.
@@ -66,8 +73,12 @@ class TaskCreate(Tool[TaskCreateInput, Task]):
         return refuse_metadata(args.metadata)
 
     async def call(self, args: TaskCreateInput, ctx: Context, /) -> Task:
-        given = args.model_dump(exclude_none=True)
-        return tasks_of(ctx).add(**given)
+        tasks = tasks_of(ctx)
+        task = tasks.add(**args.model_dump(exclude_none=True))
+        if why := await refusal("TaskCreated", task, ctx):
+            tasks.remove(task.id)
+            raise ToolError(f"The task was not created. {why}", code="permission_denied", remedy="")
+        return task
 
     def content(self, value: Task, /) -> str:
         return f"Created task {value.id}: {value.subject}"
@@ -90,7 +101,7 @@ class TaskDetails(TaskView):
 
 
 class TaskGet(Tool[TaskGetInput, TaskDetails]):
-    """Show all of one task of the task list."""
+    """Show one task of the task list in full."""
 
     read_only = True
     open_world = False
@@ -128,15 +139,15 @@ class TaskUpdateInput(TaskInput):
     description: Description | None = None
     """Another description."""
     active_form: Words | None = None
-    """Another word for what is being done meanwhile."""
+    """A new text to show while the task is in progress."""
     owner: Words | None = None
-    """Who works on it."""
+    """Who is working on it."""
     add_blocks: list[TaskId] = Field(default_factory=list, max_length=100)
-    """Tasks that have to wait for this one."""
+    """Tasks that must wait for this one."""
     add_blocked_by: list[TaskId] = Field(default_factory=list, max_length=100)
-    """Tasks that this one has to wait for."""
+    """Tasks that this one must wait for."""
     metadata: dict[str, Any] | None = None
-    """Added to what is kept with it; null removes a key."""
+    """Metadata to add to the task; null removes a key."""
 
 
 class TaskUpdated(TaskView):
@@ -149,9 +160,9 @@ class TaskUpdated(TaskView):
 
 
 class TaskUpdate(Tool[TaskUpdateInput, TaskUpdated]):
-    """Change a task of the task list: its status, words, owner or what it waits for; or delete it.
+    """Change a task in the task list: its status, text, owner or what it waits for; or delete it.
 
-    Set one task to in_progress when you begin it, and to completed only when it is really done.
+    Set one task to in_progress when you begin it, and to completed only when it is fully done.
     """
 
     read_only = True
@@ -170,6 +181,8 @@ class TaskUpdate(Tool[TaskUpdateInput, TaskUpdated]):
         if args.status == "deleted":
             tasks.remove(task.id)
             return TaskUpdated(task=task, updated_fields=["status"], was=was, is_deleted=True)
+        if args.status == "completed" and was != "completed" and (why := await refusal("TaskCompleted", task, ctx)):
+            raise ToolError(f"Task {task.id} was not completed. {why}", code="permission_denied", remedy="")
         before = task.model_copy(deep=True)
         links = {key: list(tasks.get(key).blocked_by) for key in (*args.add_blocks, *args.add_blocked_by)}
         try:

@@ -13,15 +13,15 @@ from pegboard_todo.wording import lines, terminal_list
 
 class Todo(TaskInput):
     content: Subject
-    """What is to be done."""
+    """What to do."""
     status: Status
     active_form: Words = ""
-    """What is being done meanwhile: "Running the tests"."""
+    """What to show while it is in progress, such as "Running the tests"."""
 
 
 class TodoWriteInput(TaskInput):
     todos: list[Todo] = Field(max_length=MOST)
-    """The whole list. It replaces the last one."""
+    """The whole list. It replaces the previous one."""
 
 
 class TodoRows(TaskView):
@@ -52,7 +52,7 @@ class TodoWrite(Tool[TodoWriteInput, TodoRows]):
 
     def content(self, value: TodoRows, /) -> str:
         if not value.tasks:
-            return "The to-do list is empty now."
+            return "The to-do list is now empty."
         done = sum(task.status == "completed" for task in value.tasks)
         return f"The to-do list has {counted(len(value.tasks), 'item')}, {done} completed:\n{lines(value.tasks)}"
 

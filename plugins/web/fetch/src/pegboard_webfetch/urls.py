@@ -144,7 +144,7 @@ def _ascii(text: str) -> str:
     except (idna.IDNAError, UnicodeError):
         pass
     # A full-width address is no valid name, but it must still be recognised as the address it is.
-    import unicodedata
+    import unicodedata  # Late like idna: few hosts need it.
 
     plain = unicodedata.normalize("NFKC", text).replace("\u3002", ".")
     if plain.isascii():

@@ -13,15 +13,18 @@ if TYPE_CHECKING:
     from pegboard_session import Session
 
 KEYS = (
-    ("Enter", "send; while the model works, the prompt waits for its turn"),
-    ("Alt-Enter, Ctrl-J", "a new line; so do Shift-Enter, and a backslash at the end of a line"),
-    ("Esc, Ctrl-C", "stop the turn and keep what was done; at the prompt Ctrl-C clears the line, twice leaves"),
+    ("Enter", "send; while the model is working, the prompt is queued"),
+    ("Alt-Enter, Ctrl-J", "start a new line; so do Shift-Enter and a backslash at the end of the line"),
+    (
+        "Esc, Ctrl-C",
+        "stop the answer and keep what was done; at the prompt, Ctrl-C clears the line, Ctrl-C twice leaves",
+    ),
     ("Ctrl-D", "leave"),
-    ("Up, Down, Ctrl-R", "earlier inputs of this folder, and search in them"),
+    ("Up, Down, Ctrl-R", "go through earlier prompts in this folder, or search them"),
     ("Tab", "complete /commands, @files and agents"),
-    ("Shift-Tab", "the next permission mode"),
+    ("Shift-Tab", "switch to the next permission mode"),
     ("Ctrl-O", "show the last folded output in full"),
-    ("# text", "keep a line in the project's memory file; #user: and #local: choose another"),
+    ("# text", "add a line to the project's memory file; #user: and #local: choose another file"),
 )
 KINDS = ("deny", "ask", "allow")
 MOST = 60
@@ -53,7 +56,7 @@ async def show_agents(session: Session, arguments: str) -> str:
     """The kinds of agents that the model can start."""
     found = find_agents(session.board)
     if not found:
-        return "There are no agents. docs: Define an agent."
+        return "There are no agents. To add one, put a Markdown file in .pegboard/agents."
     return columns([(agent.name, agent.description.splitlines()[0]) for agent in found.values()])
 
 

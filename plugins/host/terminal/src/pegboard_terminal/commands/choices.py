@@ -20,7 +20,7 @@ async def choose_model(session: Session, arguments: str) -> str:
         return f"The model is {session.model} from the next request on."
     aliases = dict(sorted(session.models.aliases.items()))
     known = f"\n{columns(aliases.items())}" if aliases else ""
-    return f"The model is {session.model}, of the provider {session.provider.name}. /model NAME asks another.{known}"
+    return f"The model is {session.model} ({session.provider.name}). /model NAME switches to another.{known}"
 
 
 def models(session: Session, typed: str) -> Iterator[str]:
@@ -46,6 +46,6 @@ def modes(session: Session, typed: str) -> Iterator[str]:
 
 
 COMMANDS = (
-    SlashCommand("model", "show the model, or ask another", choose_model, "[name]", models, at_once=True),
-    SlashCommand("mode", "show the permission mode, or choose another", choose_mode, "[name]", modes, at_once=True),
+    SlashCommand("model", "show the model, or switch to another", choose_model, "[name]", models, at_once=True),
+    SlashCommand("mode", "show the permission mode, or switch to another", choose_mode, "[name]", modes, at_once=True),
 )

@@ -22,7 +22,7 @@ async def show_cost(session: Session, arguments: str) -> str:
         more = f", and {counted(unknown, 'request')} without a known price" if unknown else ""
         rows.append(("cost", f"{usage.cost:.4f}{more}"))
     else:
-        rows.append(("cost", f"the price of {session.model} is not known; the setting `prices` can say it"))
+        rows.append(("cost", f"the price of {session.model} is not known; set it in `prices`"))
     for name, use in sorted(usage.tools.items()):
         failed = f", {use.errors} failed" if use.errors else ""
         rows.append((name, f"{counted(use.calls, 'call')}{failed}, about {use.result_tokens:,} tokens"))
@@ -55,6 +55,8 @@ async def compact(session: Session, arguments: str) -> str:
 
 COMMANDS = (
     SlashCommand("cost", "show tokens and cost", show_cost, at_once=True),
-    SlashCommand("context", "show how full the model's window is", show_context, at_once=True),
-    SlashCommand("compact", "replace what is older by a summary", compact, "[what to keep]", at_once=True),
+    SlashCommand("context", "show how full the context window is", show_context, at_once=True),
+    SlashCommand(
+        "compact", "replace the older part of the conversation with a summary", compact, "[what to keep]", at_once=True
+    ),
 )

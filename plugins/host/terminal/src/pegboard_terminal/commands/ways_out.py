@@ -31,7 +31,7 @@ async def resume(session: Session, arguments: str) -> str | SlashSwitch:
     rows = [(path.stem[:12], words) for path, words in _earlier(session)]
     if not rows:
         return "There is no other session in this folder yet."
-    return f"{columns(rows)}\n/resume ID goes on with one of them."
+    return f"{columns(rows)}\n/resume ID continues one of them."
 
 
 def sessions(session: Session, typed: str) -> Iterator[str]:
@@ -68,8 +68,8 @@ def _earlier(session: Session) -> Iterator[tuple[Path, str]]:
 
 
 COMMANDS = (
-    SlashCommand("clear", "begin a new session", clear),
-    SlashCommand("resume", "list earlier sessions, or go on with one", resume, "[id]", sessions),
+    SlashCommand("clear", "start a new session", clear),
+    SlashCommand("resume", "list earlier sessions, or continue one", resume, "[id]", sessions),
     SlashCommand("exit", "leave", leave, at_once=True),
     SlashCommand("quit", "leave", leave, at_once=True),
 )

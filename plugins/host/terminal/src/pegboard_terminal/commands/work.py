@@ -30,7 +30,7 @@ async def show_diff(session: Session, arguments: str) -> str:
 
 def _differences(session: Session) -> str:
     parts = [words for path, before in _first_versions(session) if (words := _difference(session, path, before))]
-    return "\n".join(parts) or "The tools have changed no file."
+    return "\n".join(parts) or "The tools have not changed any files."
 
 
 def _first_versions(session: Session) -> Iterator[tuple[Path, bytes | str | None]]:

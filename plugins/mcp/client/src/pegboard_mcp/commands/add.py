@@ -24,13 +24,15 @@ EXAMPLES = """\
 def run(words: Sequence[str]) -> int:
     """Add a server; options come before its name."""
     made = parser("add", "Add an MCP server. Options come before the name.", EXAMPLES)
-    made.add_argument("--scope", choices=files.SCOPES, default="user", help="where it is written (default: user)")
-    made.add_argument("--type", choices=("stdio", "http", "sse"), help="how it is reached (default: by its address)")
-    made.add_argument("--env", action="append", metavar="NAME=VALUE", help="a variable for the server")
-    made.add_argument("--header", action="append", metavar="'NAME: VALUE'", help="a header for the server")
-    made.add_argument("--force", action="store_true", help="replace a server of this name")
+    made.add_argument("--scope", choices=files.SCOPES, default="user", help="where to write it (default: user)")
+    made.add_argument(
+        "--type", choices=("stdio", "http", "sse"), help="how to connect (default: chosen by COMMAND or URL)"
+    )
+    made.add_argument("--env", action="append", metavar="NAME=VALUE", help="an environment variable for the server")
+    made.add_argument("--header", action="append", metavar="'NAME: VALUE'", help="an HTTP header for the server")
+    made.add_argument("--force", action="store_true", help="replace an existing server with this name")
     made.add_argument("name", metavar="NAME", help="what to call it")
-    made.add_argument("address", metavar="COMMAND|URL", help="what to start or to reach")
+    made.add_argument("address", metavar="COMMAND|URL", help="the command to start, or the URL to connect to")
     rest = made.add_argument("args", nargs=argparse.REMAINDER, metavar="ARG", help="the arguments of the command")
     rest.required = False  # Python 3.11 lists it among the arguments that are missing.
     given = made.parse_args(words)
@@ -38,13 +40,13 @@ def run(words: Sequence[str]) -> int:
     if wrong := next(problems(entry), ""):
         raise DefinitionError(f"{given.name}: {wrong}")
     if poses(given.name) or not server_part(given.name):
-        raise DefinitionError(f"{given.name!r} is no name for a server. Use letters, digits, - and _.")
+        raise DefinitionError(f"{given.name!r} is not a valid server name. Use letters, digits, - and _.")
     settings = settings_for(given)
     path = files.file_of(given.scope, settings)
     whole = files.read(path)
     table = files.servers_in(whole, path)
     if given.name in table and not given.force:
-        raise DefinitionError(f"{path} has a server {given.name!r} already. Use --force to replace it.")
+        raise DefinitionError(f"{path} already has a server {given.name!r}. Use --force to replace it.")
     table[given.name] = entry
     files.write(path, whole)
     sys.stdout.write(f"Added {given.name} to {path}. Try it: pegboard mcp test {given.name}\n")
@@ -57,7 +59,7 @@ def _entry(made: argparse.ArgumentParser, given: argparse.Namespace) -> dict[str
     if remote:
         entry["url"] = given.address
         if given.args:
-            made.error("a server with a url takes no arguments")
+            made.error("a server with a URL takes no arguments")
     else:
         entry |= {"command": given.address, "args": given.args} if given.args else {"command": given.address}
     pairs = [(text.partition("="), "env", "NAME=VALUE", text) for text in given.env or ()]

@@ -17,7 +17,7 @@ from pegboard_mcp.store import Shelf
 
 def run(words: Sequence[str]) -> int:
     """Show the differences, ask, and pin what is there now."""
-    made = parser("approve", "See what has changed about an MCP server since it was approved, and approve it.")
+    made = parser("approve", "Show what has changed about an MCP server since it was approved, and approve it.")
     made.add_argument("--yes", action="store_true", help="approve without asking")
     made.add_argument("name", metavar="NAME", help="the server")
     given = made.parse_args(words)
@@ -52,7 +52,7 @@ def entry_difference(was: Mapping[str, Any], server: ServerConfig) -> str:
 
 def _agrees() -> bool:
     if not sys.stdin.isatty():
-        sys.stderr.write("pegboard: there is no terminal to ask on. Give --yes to approve.\n")
+        sys.stderr.write("pegboard: there is no terminal to ask on. Add --yes to approve.\n")
         return False
     sys.stderr.write("Approve it? [y/N] ")
     sys.stderr.flush()

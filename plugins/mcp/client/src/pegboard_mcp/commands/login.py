@@ -1,4 +1,4 @@
-"""`pegboard mcp login`: log in at a server with a browser, or log out."""
+"""`pegboard mcp login`: log in to a server with a browser, or log out."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from pegboard_mcp.sdk_log import quiet
 
 def run(words: Sequence[str]) -> int:
     """Begin a login in the browser and keep the tokens."""
-    made = parser("login", "Log in at an MCP server with a browser. The tokens are kept in a file only you can read.")
+    made = parser("login", "Log in to an MCP server with a browser. The tokens are kept in a file only you can read.")
     made.add_argument("--no-browser", action="store_true", help="only print the address to open")
     made.add_argument("--logout", action="store_true", help="forget the login instead")
     made.add_argument("name", metavar="NAME", help="the server")
     given = made.parse_args(words)
     (server,), _ = servers_of(settings_for(given), given.name)
     if server.kind == "stdio":
-        raise DefinitionError(f"{server.name} is started as a program here; only servers with a url have logins.")
+        raise DefinitionError(f"{server.name} is a local program; only servers with a URL have logins.")
     if given.logout:
         from pegboard_mcp.oauth import TokenFile
 
@@ -35,7 +35,7 @@ def run(words: Sequence[str]) -> int:
         sys.stdout.write(f"Logged out of {server.name}.\n")
         return 0
     anyio.run(log_in, server, not given.no_browser)
-    sys.stdout.write(f"Logged in at {server.name}.\n")
+    sys.stdout.write(f"Logged in to {server.name}.\n")
     return 0
 
 
@@ -68,6 +68,6 @@ async def log_in(server: ServerConfig, opens_browser: bool) -> None:
     except Exception as error:
         if any(isinstance(leaf, TimeoutError) for leaf in leaves(error)):
             raise PegboardError(f"No one logged in within {LOGIN_SECONDS:g} s.") from None
-        raise PegboardError(f"The login at {server.name} failed: {words_for(error, server)}") from None
+        raise PegboardError(f"The login to {server.name} failed: {words_for(error, server)}") from None
     if not storage.exists():
         raise PegboardError(f"{server.name} did not ask for a login.")

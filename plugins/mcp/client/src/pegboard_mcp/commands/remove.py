@@ -16,7 +16,7 @@ from pegboard_mcp.store import Shelf
 def run(words: Sequence[str]) -> int:
     """Remove a server, with what is kept about it: its tools, approvals and login."""
     made = parser("remove", "Remove an MCP server, with its tools, approvals and login.")
-    made.add_argument("--scope", choices=files.SCOPES, help="where it is written, if it is in both files")
+    made.add_argument("--scope", choices=files.SCOPES, help="which file to remove it from, if it is in both")
     made.add_argument("name", metavar="NAME", help="the server")
     given = made.parse_args(words)
     settings = settings_for(given)
