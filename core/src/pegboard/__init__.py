@@ -96,8 +96,10 @@ _NAMES = {
     "pool.entries": "Entry Pool",
     "settings": "Notice Settings",
 }
-_HOME = {name: f"pegboard.{module}" for module, names in _NAMES.items() for name in names.split()}
-_HOME |= {"ExternalTool": "pegboard_external", "ProcessSpec": "pegboard_processes"}  # Where these are installed.
+_HOME = {name: f"pegboard.{module}" for module, names in _NAMES.items() for name in names.split()} | {
+    "ExternalTool": "pegboard_external",  # Of libraries, where these are installed.
+    "ProcessSpec": "pegboard_processes",
+}
 
 __all__ = sorted(_HOME)  # pyright: ignore[reportUnsupportedDunderAll]
 
