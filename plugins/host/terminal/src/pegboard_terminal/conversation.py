@@ -22,6 +22,7 @@ from pegboard_terminal.memory_line import keep_line, memory_line
 
 if TYPE_CHECKING:
     from pegboard_session import Session, SlashAnswer, SlashCommand
+    from pegboard_terminal.menu import Menu
     from pegboard_terminal.view import TerminalView
 
 CYCLE = ("default", "acceptEdits", "plan", "auto")
@@ -138,6 +139,16 @@ class Conversation:
     def is_asked(self) -> bool:
         """Whether a question waits for an answer."""
         return self.view.asking.is_open
+
+    @property
+    def menu(self) -> Menu | None:
+        """What is chosen from with arrows, if anything is."""
+        return self.view.asking.menu
+
+    @property
+    def keeps_lines(self) -> bool:
+        """Whether an answer of several lines is being written."""
+        return self.view.asking.keeps_lines
 
     def enter(self, text: str) -> None:
         """Send what was typed: to the question, at once, or when the model is done."""

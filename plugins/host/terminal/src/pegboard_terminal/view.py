@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import anyio.lowlevel
 
-from pegboard import Call, Context, Decision, Question, Tool, hookimpl
+from pegboard import Answer, Call, Context, Decision, Question, Tool, hookimpl
 from pegboard.wording import counted
 from pegboard_cli import View
 from pegboard_terminal.calls import Calls, Finished, Running, describe, spinner
@@ -164,7 +164,7 @@ class TerminalView(View):
         self.screen.print(lines)
 
     @hookimpl
-    async def ask_user(self, question: Question) -> Decision | None:
+    async def ask_user(self, question: Question) -> Decision | Answer | None:
         """Ask the person at the terminal; without a conversation there is no one to ask."""
         if self.session is None:
             return None
@@ -256,7 +256,7 @@ class TerminalView(View):
         rows += self.calls.rows()
         rows += [pen.row((f"  {row}", "cyan")) for row in self.agents.rows()]
         if self.asking.is_open:
-            return [*rows, *pen.text("\n".join(self.asking.choices))]
+            return [*rows, *self.asking.rows()]
         rows += [pen.row((f"  queued: {text}", "dim")) for text in self.queued]
         if self._began is not None:
             seconds = time.monotonic() - self._began
