@@ -201,7 +201,7 @@ def test_all_names_only_what_exists_and_says_what_to_install(environment: Enviro
     assert set(absent) == {
         *("Agent", "ApplyPatch", "AskUserQuestion", "Bash", "Config", "Edit", "Glob", "Grep"),
         *("EnterPlanMode", "EnterWorktree", "ExitPlanMode", "ExitWorktree", "NotebookEdit", "Skill"),
-        *("TaskCreate", "TaskGet", "TaskList"),
+        *("TaskCreate", "TaskGet", "TaskList", "memory", "task_complete"),
         *("TaskOutput", "TaskStop", "TaskUpdate", "TodoWrite", "ToolSearch", "WebFetch", "Write"),
     }
     assert absent["Bash"]["reason"] == "pegboard-bash is not installed."

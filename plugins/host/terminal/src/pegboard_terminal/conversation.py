@@ -174,7 +174,9 @@ class Conversation:
         self.view.show_prompt_of(text)
         slash = split_slash_command(text.strip())
         try:
-            answer = await self._confirmed(await command.run(self.session, slash[1] if slash else ""))
+            answer = await self._confirmed(
+                await answer_slash_command(self.session, command.name, slash[1] if slash else "")
+            )
         except PegboardError as error:
             self.view.fail(str(error))
             return

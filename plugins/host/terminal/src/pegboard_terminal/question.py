@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
 import anyio
+from rich.cells import cell_len, chop_cells
 
 from pegboard import Allow, Answer, Decision, Deny, Question, SettingsError
 from pegboard.wording import counted
@@ -71,9 +72,11 @@ class Asking:
 
     async def ask(self, question: Question) -> Decision | Answer:
         """The person's decision, or an earlier one that covers this call; a form is filled in."""
-        if question.rules and self._approved.issuperset(question.rules):
-            return Allow("Approved earlier, with a rule.", layer="ask", rule=question.rules[0])
+        if earlier := self._earlier(question):
+            return earlier
         async with self._lock:
+            if earlier := self._earlier(question):  # The question before this one was answered with a rule.
+                return earlier
             draft = self._screen.borrow(prompt="")
             self.is_open = True
             try:
@@ -84,12 +87,18 @@ class Asking:
                 self.is_open, self.choices, self.keeps_lines = False, [], False
                 self._screen.put_back(draft)
 
+    def _earlier(self, question: Question) -> Decision | None:
+        if question.rules and self._approved.issuperset(question.rules):
+            return Allow("Approved earlier, with a rule.", layer="ask", rule=question.rules[0])
+        return None
+
     async def confirm(self, question: str) -> bool:
         """A yes or no of the person to what a command would do. No answer is a no."""
         async with self._lock:
             draft = self._screen.borrow(prompt="")
             self.is_open = True
             try:
+                await self.quiet()
                 while (word := (await self.read(f"{question} [y/N] ")).lower()) not in YES_OR_NO:
                     self._screen.print([self._screen.pen.row(("Please answer y, n.", "yellow"))])
                 return YES_OR_NO[word]
@@ -117,12 +126,18 @@ class Asking:
     def _show(self, question: Question) -> list[str]:
         """Print the call as it will run, and return the lines for which there is no room."""
         colour = "NO_COLOR" not in os.environ
-        lines = list(question_lines(question, colour=colour))
+        lines = list(self._rows(question_lines(question, colour=colour), question_lines(question, colour=False)))
         room = max(self._screen.height - LEAVE_FREE, 4)
         shown, rest = (lines[:room], lines[room:]) if len(lines) > room + 1 else (lines, [])
         more = [self._screen.pen.row((f"  … {counted(len(rest), 'more line')}; v shows all", "dim"))] if rest else []
         self._screen.print(["", *shown, *more])
         return rest
+
+    def _rows(self, drawn: Iterable[str], plain: Iterable[str]) -> Iterator[str]:
+        """Lines as rows of the screen: a long one would push the beginning of the call out of sight."""
+        width = self._screen.pen.width
+        for line, words in zip(drawn, plain, strict=True):
+            yield from [line] if cell_len(words) <= width else chop_cells(words, width)
 
     def _offered(self, question: Question, *, is_whole: bool) -> dict[str, str]:
         """The choices. A rule is offered only to who has seen the whole call."""
