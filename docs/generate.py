@@ -120,9 +120,15 @@ def tools() -> str:
     return "".join(parts)
 
 
+EVERYTHING = {"complete": {"required": True}}
+"""Settings with which every tool is there."""
+
+
 def run(*words: str) -> str:
     """What the command prints in a home of its own."""
     with tempfile.TemporaryDirectory() as home:
+        Path(home, ".pegboard").mkdir()
+        Path(home, ".pegboard/settings.json").write_text(json.dumps(EVERYTHING))
         env = {"HOME": home, "PATH": os.environ.get("PATH", ""), "COLUMNS": "100"}
         command = [sys.executable, "-m", "pegboard_cli", *words]
         return subprocess.run(command, env=env, capture_output=True, text=True, check=True, cwd=home).stdout

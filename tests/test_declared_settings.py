@@ -199,8 +199,9 @@ except SettingsError as error:
 def test_all_names_only_what_exists_and_says_what_to_install(environment: Environment) -> None:
     absent = environment.absent()
     assert set(absent) == {
-        *("Agent", "ApplyPatch", "Bash", "Edit", "Glob", "Grep"),
-        *("EnterWorktree", "ExitWorktree", "NotebookEdit", "Skill", "TaskCreate", "TaskGet", "TaskList"),
+        *("Agent", "ApplyPatch", "AskUserQuestion", "Bash", "Config", "Edit", "Glob", "Grep"),
+        *("EnterPlanMode", "EnterWorktree", "ExitPlanMode", "ExitWorktree", "NotebookEdit", "Skill"),
+        *("TaskCreate", "TaskGet", "TaskList", "memory", "task_complete"),
         *("TaskOutput", "TaskStop", "TaskUpdate", "TodoWrite", "ToolSearch", "WebFetch", "Write"),
     }
     assert absent["Bash"]["reason"] == "pegboard-bash is not installed."

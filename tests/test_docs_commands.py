@@ -83,6 +83,7 @@ def a_patch(page: Path, project: Path) -> None:
 PREPARED: dict[str, Callable[[Path, Path], None]] = {
     "docs/how-to/build-a-restricted-bundle.md": an_environment_of_its_own,
     "docs/how-to/play-a-script.md": script_of_the_page,
+    "docs/how-to/run-until-complete.md": script_of_the_page,
     "docs/how-to/undo-changes.md": script_of_the_page,
     "docs/how-to/use-in-pipes-and-scripts.md": script_of_the_page,
     "docs/how-to/test-a-tool.md": a_test_that_calls_a_tool,

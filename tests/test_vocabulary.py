@@ -21,7 +21,7 @@ GLOSSARY = ["tool", "plugin", "distribution", "family", "board", "pool", "partit
 RETIRED_NAMES = {
     "TurnSeat": "QueuedCall in execution/queue.py",
     "Desk": "ToolHost in the core, TerminalInput in the command line",
-    "EventAnswer": "CallNotes",
+    "Heard": "CallNotes",
     "Ready": "BoundTool",
     "Compiled": "RuleSet",
     "Stray": "AbandonedThread",

@@ -28,6 +28,7 @@ from .plugin_records import Plain
         ({"prompt": None}, "prompt of Plain must be text, got None."),
         ({"aliases": "Hi"}, "aliases of Plain must be a tuple of names, got 'Hi'."),
         ({"aliases": None}, "aliases of Plain must be a tuple of names, got None."),
+        ({"requires_setting": True}, "requires_setting of Plain must be text, got True."),
         ({"requires_binaries": (b"rg",)}, "requires_binaries of Plain must be a tuple of names, got (b'rg',)."),
         ({"read_only": "yes"}, "read_only of Plain must be True or False, got 'yes'."),
         ({"max_result_chars": True}, "max_result_chars of Plain must be a whole number or None, got True."),

@@ -159,6 +159,16 @@ def test_a_tool_without_its_program_or_its_platform_is_absent(tmp_path: Path) ->
     assert absent(pool, "Elsewhere")[0] == "platform"
 
 
+@pytest.mark.parametrize("values", [{}, {"strict": False}, {"strict": True}])
+def test_a_tool_that_needs_a_setting_is_there_only_with_it(values: dict[str, Any]) -> None:
+    forge = [plugin("acme-forge", "acme.forge", Plain("Weld", requires_setting="strict"), "Melt")]
+    pool = assemble(forge, settings(user=values))
+
+    assert pool.names == (["Melt", "Weld"] if values.get("strict") else ["Melt"])
+    if not values.get("strict"):
+        assert absent(pool, "Weld") == ("setting", "Weld is there only where the setting strict is on.")
+
+
 def test_a_program_counts_if_it_is_on_an_absolute_path_and_can_be_run(tmp_path: Path, monkeypatch: Any) -> None:
     weld = [plugin("acme-forge", "acme.forge", Plain("Weld", requires_binaries=("welder",)))]
     monkeypatch.chdir(tmp_path)

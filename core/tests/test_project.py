@@ -228,7 +228,11 @@ def test_the_core_specifies_no_hook_of_a_session():
 
 
 def test_every_hook_has_a_test():
-    files = [*ROOT.glob("core/tests/test_*.py"), *ROOT.glob("plugins/*/*/tests/test_*.py")]
+    files = [
+        *ROOT.glob("core/tests/test_*.py"),
+        *ROOT.glob("plugins/*/*/tests/test_*.py"),
+        *ROOT.glob("tests/test_*.py"),
+    ]
     words = "\n".join(file.read_text() for file in files if file != Path(__file__))
     missing = [name for name in SPECIFIED if f"def {name}(" not in words]
     assert not missing

@@ -163,6 +163,8 @@ class Tool(ABC, Generic[I, O]):
     requires_binaries: tuple[str, ...] = ()
     platforms: tuple[str, ...] = ()
     """Values of `sys.platform` on which the tool works; empty means all."""
+    requires_setting: str = ""
+    """A setting without which the tool is not there, such as one that an option of a run sets."""
     rule_subject: RuleSubject = ""
     """What the parentheses of a permission rule for this tool contain: a `command`, a `path`, a `host` (written
     `domain:example.com`), a `name`, a `namespaced` name such as `plugin:name`, or a `parameter` and its value only.

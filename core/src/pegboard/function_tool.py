@@ -83,6 +83,7 @@ class Options(TypedDict, total=False):
     destructive: bool
     requires_binaries: tuple[str, ...]
     platforms: tuple[str, ...]
+    requires_setting: str
     rule_subject: RuleSubject
     rule_parameter: str
     capability: Capability

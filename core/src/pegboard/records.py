@@ -34,6 +34,7 @@ class ToolRecord(TypedDict):
     destructive: bool
     max_result_chars: int | None
     requires_binaries: list[str]
+    requires_setting: str
     platforms: list[str]
     dynamic: bool
     subagents: bool

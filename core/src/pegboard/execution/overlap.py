@@ -43,7 +43,7 @@ def _contains(folder: str, path: str) -> bool:
 
 
 def _has_other_names(path: str) -> bool:
-    """Whether another path may be the same file: it has hard links, or that cannot be found out."""
+    """Whether another path may be the same file: it has hard links, or the file cannot be examined."""
     try:
         found = os.stat(path, follow_symlinks=False)
     except FileNotFoundError:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     Stamp = tuple[str, int, int, int]
 
-FORMAT = 8
+FORMAT = 9
 HOME = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 DESCRIBERS = [
     os.path.join(HOME, *name.split("/"))

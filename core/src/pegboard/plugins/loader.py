@@ -187,7 +187,7 @@ def check_tool(tool: Any) -> None:
         raise PluginError(reason, kind="bad-schema")
 
 
-TEXTS = ("name", "prompt", "search_hint", "guidance")
+TEXTS = ("name", "prompt", "search_hint", "guidance", "requires_setting")
 NAME_LISTS = ("aliases", "requires_binaries", "platforms")
 FLAGS = ("read_only", "concurrency_safe", "open_world", "destructive", "subagents")
 

@@ -67,6 +67,7 @@ def describe_tool(tool: Any) -> ToolRecord:
         "fetches_tools": tool.fetches_tools,
         "max_result_chars": None if tool.max_result_chars is None else int(tool.max_result_chars),
         "requires_binaries": [str(binary) for binary in tool.requires_binaries],
+        "requires_setting": str(tool.requires_setting),
         "platforms": [str(platform) for platform in tool.platforms],
         "rule_subject": str(tool.rule_subject),
         "rule_parameter": str(tool.rule_parameter),

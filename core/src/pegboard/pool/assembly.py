@@ -37,7 +37,7 @@ def assemble(
     entries += [Entry(record, plugin, "dynamic") for record, plugin in dynamic]
     notices = settings.notices + features.refusals(plugins)
     notices += features.unknown(plugins, [entry.name for entry in entries])
-    for keep in (_switched_on(features), _can_run(os.environ if env is None else env, is_enabled)):
+    for keep in (_switched_on(features), _is_set(settings), _can_run(os.environ if env is None else env, is_enabled)):
         entries, gone = _sift(entries, keep)
         absent += gone
     entries, gone, said = settle(entries, settings.get("prefer", {}))
@@ -88,6 +88,16 @@ def _switched_on(features: Features) -> Callable[[Entry], tuple[str, str] | None
         if entry.partition == "dynamic":
             off = off or features.off(plugin)
         return ("features", off) if off else None
+
+    return keep
+
+
+def _is_set(settings: Settings) -> Callable[[Entry], tuple[str, str] | None]:
+    def keep(entry: Entry) -> tuple[str, str] | None:
+        name = entry.record["requires_setting"]
+        if name and not settings.get(name, None):
+            return "setting", f"{entry.name} is there only where the setting {name} is on."
+        return None
 
     return keep
 

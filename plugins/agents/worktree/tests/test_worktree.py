@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from pegboard import Board, Call, Deny
+from pegboard import Board, Call, Change, Deny
+from pegboard.settings import load
 from pegboard_session import ReplayProvider, Session, Transcript, restore
 
 WHO = {"GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@b", "GIT_COMMITTER_NAME": "a", "GIT_COMMITTER_EMAIL": "a@b"}
@@ -192,3 +193,21 @@ async def test_a_resumed_session_can_leave_the_worktree_that_it_entered_before(b
 
 def test_sub_agents_do_not_get_the_tools(board):
     assert {name for name in ("EnterWorktree", "ExitWorktree") if board.find(name).tool.subagents} == set()
+
+
+async def test_rules_and_working_directories_follow_into_the_worktree(board, project, answers, approve):
+    (project / ".pegboard").mkdir()
+    (project / ".pegboard/settings.json").write_text('{"permissions": {"deny": ["Read(secret.txt)", "Edit(/a.txt)"]}}')
+    env = {"HOME": str(project / "home"), "PATH": os.environ["PATH"]}
+    judging = Board.load(settings=load(project, env, managed=str(project / "m")), env=env, plugins=[answers])
+    async with Session(judging, ReplayProvider([]), model="m") as session:
+        host = Host(session)
+        await host.use("EnterWorktree", name="fix")
+        (host.cwd / "secret.txt").write_text("x\n")
+        answers.decision = None
+        assert not (await host.use("Read", file_path="a.txt")).is_error, "the worktree is a working directory"
+        assert (await host.use("Read", file_path="secret.txt")).code == "permission_denied"
+        assert not (await host.use("Read", file_path=str(project / "a.txt"))).is_error, "so is where it came from"
+        assert (await host.use("Write", file_path="b.txt", content="x")).code == "permission_denied", "no one approved"
+        session.ctx = session.ctx.after(Change(mode="acceptEdits"))
+        assert not (await host.use("Write", file_path="b.txt", content="x")).is_error

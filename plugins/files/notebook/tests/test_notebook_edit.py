@@ -7,6 +7,8 @@ import json
 import os
 import random
 import stat
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -262,3 +264,48 @@ def _check(path: Path, expected: list[str]) -> None:
     read = nbformat.read(path, 4)
     nbformat.validate(read)
     assert [cell.source for cell in read.cells] == expected
+
+
+@pytest.mark.parametrize("mode", ["replace", "insert", "delete"])
+def test_every_byte_before_and_after_the_cell_stays(edit, path, mode):
+    """Odd spacing, doubled keys of other cells and escapes included: only the one cell is written anew."""
+    cells = ['{"cell_type": "raw",  "id":"a","metadata": {},"source": ["\\u00e4"]}', "CELL"]
+    cells.append('{ "metadata":{ } , "id" : "c", "source":"x",\n "cell_type":"raw" }')
+    one = '{"cell_type": "raw", "id": "b", "metadata": {}, "source": ["b"]}'
+    head, tail = '{"nbformat":4 ,\n"nbformat_minor": 5, "cells" : [ ', ' ],\t"metadata": {"z": 1e3, "a": [ ]}}\n\n'
+    path.write_text(head + " ,\n ".join(cells).replace("CELL", one) + tail)
+    kind = {"cell_type": "raw"} if mode == "insert" else {}
+    assert not edit(cell_id="b", edit_mode=mode, new_source="new", **kind).is_error
+    text = path.read_text()
+    assert text.startswith(head + cells[0])
+    assert text.endswith(cells[2] + tail)
+    assert one in text if mode == "insert" else one not in text
+    nbformat.validate(nbformat.from_dict(json.loads(text)))
+
+
+def test_a_notebook_that_is_edited_in_the_middle_of_a_kill_is_whole(tmp_path):
+    """The old bytes or the new ones, never a mixture."""
+    path = tmp_path / "a.ipynb"
+    three(path)
+    host = subprocess.Popen([sys.executable, "-c", KILLED, str(path)], stdout=subprocess.PIPE, text=True)
+    assert host.stdout
+    for _ in range(5):
+        host.stdout.readline()
+    host.kill()
+    host.communicate()
+    nbformat.validate(nbformat.read(path, 4))
+
+
+KILLED = """
+import sys
+from pathlib import Path
+from pegboard import Board
+path = Path(sys.argv[1])
+board = Board.load(settings={"permissions": {"allow": ["Edit"]}}, cwd=path.parent)
+ctx = board.context()
+board.call_sync("Read", {"file_path": str(path)}, ctx)
+for number in range(10_000):
+    given = {"notebook_path": str(path), "cell_number": 2, "new_source": "x" * number}
+    assert not board.call_sync("NotebookEdit", given, ctx).is_error
+    print(number, flush=True)
+"""

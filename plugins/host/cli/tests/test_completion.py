@@ -123,3 +123,11 @@ def test_a_real_shell_completes(home, shell):
         check=False,
     )
     assert done.stdout.split() == ["undo", "plan", ID[:12]], done.stderr
+
+
+def test_what_a_shell_would_run_is_not_offered(home, capsys):
+    transcripts = home / ".local/state/pegboard/transcripts"
+    for name in ("$(touch a)", "`touch a`", "a;b", "two\nlines", "\x1b[2J"):
+        (transcripts / f"{name}.jsonl").write_text("")
+    assert main(["__complete", "run", "--resume", ""]) == 0
+    assert capsys.readouterr().out == f"{ID[:12]}\n"

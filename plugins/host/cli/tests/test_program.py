@@ -7,15 +7,18 @@ import os
 import re
 import subprocess
 import sys
+from argparse import Namespace
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
 
 from pegboard_cli.main import main
 from pegboard_cli.program_lines import LONGEST, LineSplitter
-from pegboard_cli.program_messages import TYPES, parse
+from pegboard_cli.program_messages import TYPES, ToolResult, parse
+from pegboard_cli.program_tools import ProgramTools
 
 pytestmark = pytest.mark.timeout(90)
 PAGE = Path(__file__).parents[4] / "docs/reference/stream-json.md"
@@ -248,3 +251,24 @@ def test_lines_come_whole_from_any_pieces():
 def test_a_message_is_read_with_its_defaults():
     message = parse(b'{"type": "filters", "availableTools": null}')
     assert message.model_dump() == {"type": "filters", "available": None, "excluded": []}
+
+
+async def test_calls_with_equal_ids_each_get_their_result():
+    asked: list[dict[str, Any]] = []
+
+    class Lines:
+        def line(self, kind: str, **data: Any) -> None:
+            asked.append({"type": kind, **data})
+
+    tools, results = ProgramTools(Lines()), dict[str, Any]()
+
+    async def ask(city: str) -> None:
+        results[city] = await tools._ask("Weather", {"city": city}, Namespace(call_id="call_0", session_id="s"))
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(ask, "Rome")
+        group.start_soon(ask, "Oslo")
+        await anyio.wait_all_tasks_blocked()
+        for call in asked:
+            tools.answer(ToolResult(type="tool_result", id=call["id"], content=call["input"]))
+    assert results == {"Rome": {"city": "Rome"}, "Oslo": {"city": "Oslo"}}

@@ -5,11 +5,21 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from importlib.metadata import EntryPoint
 from pathlib import Path
 
 import pytest
 
-from pegboard_session import split_slash_command
+from pegboard import Board
+from pegboard_session import (
+    ReplayProvider,
+    Session,
+    SlashCommand,
+    SlashCommandError,
+    answer_slash_command,
+    slash_commands,
+    split_slash_command,
+)
 
 
 @pytest.mark.parametrize(
@@ -59,3 +69,17 @@ def test_a_family_that_is_switched_off_is_not_imported_for_its_commands(family: 
     names, modules = listed(family)
     assert module not in modules
     assert ("undo" in names) == (family != "host")
+
+
+async def test_a_command_that_breaks_is_an_error_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def breaks(session: Session, arguments: str) -> str:
+        return str(int(arguments))
+
+    command = SlashCommand("count", "count", breaks)
+    point = EntryPoint("count", "count:commands", "pegboard.slash_commands")
+    monkeypatch.setattr(EntryPoint, "load", lambda self: lambda session: [command])
+    monkeypatch.setattr(slash_commands, "entry_points", lambda group: [point])
+    async with Session(Board.load(), ReplayProvider([]), model="m") as session:
+        assert await answer_slash_command(session, "count", "3") == "3"
+        with pytest.raises(SlashCommandError, match="The command /count failed: ValueError: invalid literal"):
+            await answer_slash_command(session, "count", "x")

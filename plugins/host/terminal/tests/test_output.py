@@ -173,3 +173,13 @@ def test_agents_are_shown_and_the_end_of_one_in_the_background_is_news(world: Wo
     terminal.until(lambda: re.search(r"◆ A background agent has finished\.[^…]*\n", terminal.text))
     assert re.search(r"ok +\[\w+\] Read", terminal.text)
     assert len(re.findall(r"Explore ann \[\w+\]", terminal.text)) >= 2, "its beginning and its end"
+
+
+def test_the_name_of_a_folder_cannot_steer_the_terminal(world: World) -> None:
+    world.work = world.work / "a\x01\x1b]0;title\x07\x02b"
+    world.work.mkdir()
+    terminal = world.open(said("Done."), size=(200, 24)).ready()
+    terminal.until(lambda: any(row.startswith("default") and "title" in row for row in terminal.lines))
+    terminal.type("go")
+    terminal.until("Done.")
+    assert b"\x1b]0;title" not in terminal.raw

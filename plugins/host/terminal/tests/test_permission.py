@@ -86,3 +86,15 @@ def test_shift_tab_goes_through_the_modes(world: World) -> None:
         terminal.until(f"mode {mode} · {mode}")
     terminal.press(SHIFT_TAB * 2)
     terminal.until("mode default · default")
+
+
+def test_a_line_longer_than_the_screen_is_folded_too(world: World) -> None:
+    terminal = world.open(run("echo begin; " + "x" * 3000 + "; echo end"), said("Done.")).ready()
+    terminal.type("go")
+    terminal.until("more lines; v shows all")
+    terminal.until("Run it? [y/v/N/m]")
+    assert any("echo begin; xxx" in row for row in terminal.screen.display)
+    terminal.press("v\r")
+    terminal.until("; echo end")
+    terminal.press("n\r")
+    terminal.until("Done.")

@@ -12,7 +12,11 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from pegboard import PegboardError
 from pegboard_cli.main import main
+from pegboard_session import restore as read_back
+from pegboard_undo.plan import make_plan
+from pegboard_undo.restore import require_same
 
 pytestmark = pytest.mark.timeout(180)
 
@@ -291,3 +295,93 @@ def test_changes_that_overlap_are_all_undone(world: World) -> None:
     world.undo("--yes")
     assert [(world.work / name).read_text() for name in names] == ["before\n"] * 12
     assert not list(world.work.glob("new/*"))
+
+
+def journal_of(world: World) -> Path:
+    [transcript] = (world.home / ".local/state/pegboard/transcripts").glob("*.jsonl")
+    return transcript
+
+
+def test_a_damaged_copy_is_not_restored(world):
+    (world.work / "a.txt").write_text("old\n")
+    world.session(READ, write("a.txt", "new\n"))
+    for copy in (world.home / ".local/state/pegboard/undo").iterdir():
+        copy.write_text("something else\n")
+    done = world.pegboard("undo", "--yes")
+    assert done.returncode == 1
+    assert "a.txt: the copy of its earlier content is damaged." in done.stderr
+    assert (world.work / "a.txt").read_text() == "new\n"
+
+
+def test_a_folder_that_has_become_a_link_is_not_followed(world):
+    world.session(write("sub/a.txt", "new\n"))
+    elsewhere = world.home / "elsewhere"
+    (world.work / "sub").rename(elsewhere)
+    (world.work / "sub").symlink_to(elsewhere)
+    done = world.pegboard("undo", "--yes")
+    assert done.returncode == 1
+    assert "sub/a.txt: a folder on the way to it has become a link." in done.stderr
+    assert (elsewhere / "a.txt").read_text() == "new\n"
+
+
+def test_a_pipe_in_the_place_of_a_file_is_not_read(world):
+    world.session(write("a.txt", "new\n"))
+    (world.work / "a.txt").unlink()
+    os.mkfifo(world.work / "a.txt")
+    shown = world.undo()
+    assert [(entry["path"], entry["diff"]) for entry in shown["files"]] == [(f"{world.work}/a.txt", "")]
+    assert [entry["reason"] for entry in shown["refused"]] == ["it was changed since"]
+
+
+def test_a_folder_that_a_command_names_does_not_stand_against_undo(world):
+    (world.work / "sub").mkdir()
+    (world.work / "sub/a.txt").write_text("old\n")
+    world.session(("Read", {"file_path": "sub/a.txt"}), bash("rm -r sub"))
+    assert world.undo("--yes")["restored"] is True
+    assert (world.work / "sub/a.txt").read_text() == "old\n"
+
+
+def test_a_private_file_that_a_command_replaced_is_private_again(world):
+    (world.work / "a.txt").write_text("old\n")
+    (world.work / "a.txt").chmod(0o600)
+    world.session(READ, bash("rm a.txt; echo new > a.txt; chmod 644 a.txt"))
+    assert world.undo("--yes")["restored"] is True
+    assert (world.work / "a.txt").read_text() == "old\n"
+    assert (world.work / "a.txt").stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        {"type": "file_changed"},
+        {"type": "file_changed", "turn": "1", "path": "/a", "before": "", "after": "", "stored": None, "mode": 0},
+        {"type": "file_changed", "turn": 1, "path": "a", "before": "", "after": "", "stored": None, "mode": 0},
+        {"type": "file_changed", "turn": 1, "path": "/a\0b", "before": "", "after": "", "stored": None, "mode": 0},
+        {"type": "not_covered", "turn": 1},
+        {"type": "undone", "to": None},
+    ],
+)
+def test_a_damaged_journal_is_named_and_nothing_is_restored(line):
+    with pytest.raises(PegboardError, match=r"transcript of this session is damaged: a line of the type \w+ has "):
+        make_plan([line])
+
+
+def test_a_journal_cannot_bring_in_the_content_of_another_file(world):
+    world.session(write("a.txt", "new\n"))
+    secret = world.home / "secret"
+    secret.write_text("secret\n")
+    forged = {"path": f"{world.work}/b.txt", "before": "b", "after": "", "stored": str(secret), "mode": 0o644}
+    with journal_of(world).open("a") as file:
+        file.write(json.dumps({"type": "file_changed", "turn": 1, "by": "tool", **forged}) + "\n")
+    done = world.pegboard("undo", "--yes")
+    assert done.returncode == 1
+    assert "secret" not in done.stdout
+    assert not (world.work / "b.txt").exists()
+
+
+def test_more_changes_than_the_person_has_seen_are_not_forgotten(world):
+    world.session(write("a.txt", "one\n"))
+    plan = make_plan(read_back(journal_of(world)).lines)
+    world.session(write("b.txt", "two\n"), words=("--continue",))
+    with pytest.raises(PegboardError, match="there were more changes meanwhile"):
+        require_same(plan, read_back(journal_of(world)).lines)

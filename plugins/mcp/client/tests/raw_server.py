@@ -59,6 +59,13 @@ def call(request, name, args):
         token = request["params"]["_meta"]["progressToken"]
         for step in (1, 2):
             say({"method": "notifications/progress", "params": {"progressToken": token, "progress": step, "total": 2}})
+    if name == "ask":
+        form = {"type": "object", "properties": {"word": {"type": "string"}}}
+        for number in range(args["times"]):
+            asked = {"message": f"Question {number}?", "requestedSchema": form}
+            say({"id": f"q{number}", "method": "elicitation/create", "params": asked})
+        answers = [json.loads(sys.stdin.readline()) for _ in range(args["times"] if args["waits"] else 0)]
+        return text(" ".join(one["result"]["action"] for one in answers))
     if name == "long":
         return text("a long line\n" * 50_000)
     if name == "fail":

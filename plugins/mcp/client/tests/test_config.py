@@ -6,7 +6,7 @@ import pytest
 
 from pegboard import Settings
 from pegboard.settings import Layer
-from pegboard_mcp.config import ConfigError, ServerConfig, expand, problems
+from pegboard_mcp.config import FIELDS, ConfigError, ServerConfig, expand, problems
 from pegboard_mcp.limits import is_trusted
 from pegboard_mcp.names import SeenNames, skeleton, tool_name
 from pegboard_mcp.reading import find_servers, parse
@@ -65,10 +65,24 @@ def test_the_kind_of_a_server_follows_from_its_entry(entry, kind):
         ({"url": "ftp://h"}, "The url must begin with http:// or https://"),
         ({"command": "x", "timeout": 0}, "timeout must be above 0"),
         ({"command": "x", "tools": {"deny": "a"}}, "tools must be a list of names"),
+        ({"command": "x", "timeout": float("nan")}, "timeout must be above 0"),
+        ({"command": "x", "args": ["\ud800"]}, "halves of characters"),
+        ({"url": "https://h", "oauth": {"callbackPort": "80"}}, "oauth.callbackPort must be a whole number"),
+        ({"url": "https://h", "oauth": {"clientId": 5}}, "oauth.clientId must be text, got 5."),
     ],
 )
 def test_a_wrong_entry_is_explained(entry, words):
     assert words in next(problems(entry))
+
+
+@pytest.mark.parametrize("field", sorted(FIELDS))
+def test_a_field_that_is_null_is_as_good_as_missing(tmp_path, field):
+    mine = ("user", {"mcpServers": {"notes": {**RUN, field: None}, "docs": {"url": "https://h/mcp", field: None}}})
+    servers, notices = find_servers(settings(tmp_path, mine), {})
+    wanted = {"command": {"docs"}, "url": {"notes"}}.get(field, {"notes", "docs"})
+    assert {server.name for server in servers} == wanted
+    assert all(server.offers("x") and server.digest for server in servers)
+    assert len(notices) == 2 - len(wanted)
 
 
 @pytest.mark.parametrize(
@@ -106,6 +120,23 @@ def test_the_persons_server_counts_before_the_projects(tmp_path):
     assert "It is not used: user.json has one of this name." in str(notice)
 
 
+def test_a_file_that_the_project_names_comes_after_the_persons_servers(tmp_path):
+    (tmp_path / "more.json").write_text(json.dumps({"notes": {"command": "evil"}}))
+    said = ("user", {"mcpServers": {"notes": RUN}}), ("project", {"mcp.config": ["more.json"]})
+    (server,), (notice,) = find_servers(settings(tmp_path, *said), {})
+    assert server.entry == RUN
+    assert "It is not used: user.json has one of this name." in str(notice)
+
+
+@pytest.mark.parametrize("name", ["my__notes", "my notes", "_notes"])
+@pytest.mark.parametrize("end", ["", "__*", "__send"])
+def test_a_server_is_not_used_if_a_rule_about_it_would_miss_it(tmp_path, name, end):
+    rules = ("managed", {"permissions.deny": [f"mcp__{name}{end}"]})
+    servers, (notice,) = find_servers(settings(tmp_path, rules, ("user", {"mcpServers": {name: RUN}})), {})
+    assert servers == []
+    assert "in managed.json misses. Correct the rule." in str(notice)
+
+
 def test_a_file_and_json_can_be_given_on_the_command_line(tmp_path):
     (tmp_path / "more.json").write_text(json.dumps({"one": RUN}))
     given = ("cli", {"mcp.config": ["more.json", '{"mcpServers": {"two": {"command": "x"}}}', "missing.json"]})
@@ -130,6 +161,29 @@ def test_the_owner_limits_servers_by_name_and_address(tmp_path, limits, left):
     assert {server.name for server in servers} == left
     assert all("managed.json" in str(notice) for notice in notices)
     assert len(notices) == 2 - len(left)
+
+
+@pytest.mark.parametrize(
+    ("limits", "address"),
+    [
+        ({"mcp.deniedServers": ["https://evil.test/*"]}, "https://${X:-evil.test}/mcp"),
+        ({"mcp.deniedServers": ["https://evil.test/*"]}, "https://EVIL.test:443/mcp"),
+        ({"mcp.deniedServers": ["https://evil.test/*"]}, "https://good.test@evil.test./mcp"),
+        ({"mcp.allowedServers": ["https://good.test*"]}, "https://good.test@evil.test/mcp"),
+        ({"mcp.allowedServers": ["${GOOD}*"]}, "${GOOD}/mcp"),
+    ],
+)
+def test_limits_are_about_the_address_that_is_reached(tmp_path, limits, address):
+    mine = {"mcpServers": {"docs": {"url": address}}}
+    made = settings(tmp_path, ("managed", limits), ("user", mine))
+    assert find_servers(made, {"GOOD": "https://evil.test"})[0] == []
+
+
+@pytest.mark.parametrize("address", ["https://${HOST}/mcp", "https://good.test/mcp", "https://good.test:443/mcp"])
+def test_an_address_that_is_allowed_may_be_spelled_with_variables(tmp_path, address):
+    limits = ("managed", {"mcp.allowedServers": ["https://good.test/*"]})
+    made = settings(tmp_path, limits, ("user", {"mcpServers": {"docs": {"url": address}}}))
+    assert len(find_servers(made, {"HOST": "good.test"})[0]) == 1
 
 
 def test_trust_is_the_persons_word_about_a_server_of_their_own(tmp_path):

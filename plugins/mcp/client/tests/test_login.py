@@ -148,6 +148,17 @@ async def test_tokens_that_have_ended_are_refreshed_in_a_later_process_too(site)
     assert f"docs: {NEEDED}" in site.run("test", "docs")[1]
 
 
+def test_a_connection_that_is_opened_and_left_does_not_end_the_login(site):
+    def knock(back):
+        where = urllib.parse.urlsplit(back)
+        for words in (b"", b"GET /favicon.ico HTTP/1.1\r\n"):
+            with socket.create_connection(("127.0.0.1", where.port)) as left:
+                left.sendall(words)
+        return back
+
+    assert site.log_in(knock)[0] == 0
+
+
 def test_a_browser_that_comes_back_with_another_state_is_refused(site):
     forged = site.log_in(lambda back: re.sub("state=[^&]+", "state=forged", back))
     assert forged[0] == 1

@@ -16,7 +16,7 @@ from pegboard_session import Session, Stop, TextDelta, ToolCall
 
 from .sdk_server import EVERY_KIND
 from .test_sdk_server import Remote
-from .world import Person, close
+from .world import Person, close, raw, tool, until
 
 SERVER = Path(__file__).with_name("sdk_server.py")
 STDIO = {"command": sys.executable, "args": [str(SERVER), "stdio"]}
@@ -67,6 +67,38 @@ async def test_a_form_with_required_fields_goes_to_the_person(world, old, era):
     question = person.questions[0]
     assert question.decision.layer == "forced"  # No option, rule or hook answers it, only a person.
     assert [field.name for field in question.form] == list(EVERY_KIND["properties"])
+    await close(board)
+
+
+@pytest.mark.anyio
+async def test_a_server_that_asks_without_end_is_not_listened_to(world):
+    person = Person()
+    board = world.board({"it": raw(tools=[tool("ask")])}, person)
+    await world.connect(board)
+    result = await board.call("mcp__it__ask", {"times": 100, "waits": True})
+    assert sorted(result.text.split()) == ["cancel"] * 70 + ["decline"] * 30
+    assert len(person.questions) == 30
+    await close(board)
+
+
+@pytest.mark.anyio
+async def test_what_a_server_asked_is_not_put_to_the_person_once_the_call_is_over(world):
+    asked = []
+
+    class Slow:
+        """Thinks until the call has its result."""
+
+        @hookimpl
+        async def ask_user(self, question):
+            asked.append(question)
+            await until(lambda: not hub.callbacks.running["it"])
+            return Deny("no")
+
+    board = world.board({"it": raw(tools=[tool("ask")])}, Slow())
+    hub = await world.connect(board)
+    assert not (await board.call("mcp__it__ask", {"times": 25, "waits": False})).is_error
+    assert 0 < len(asked) < 20
+    assert not (await board.call("mcp__it__ask", {"times": 0, "waits": False})).is_error
     await close(board)
 
 

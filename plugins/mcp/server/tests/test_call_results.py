@@ -32,6 +32,14 @@ def test_a_value_goes_along_if_it_is_a_small_object(value, most, structured):
     assert made.is_error is False
 
 
+def test_halves_of_characters_are_spelled_out():
+    result = Result("1", "T", (Text("a\udcff"),), value={"name": ["b\udcff"]}, messages=("c\udcff",))
+    made = call_result(result, None)
+    assert [block.text for block in made.content] == ["a\\udcff", "c\\udcff"]
+    assert made.structured_content == {"name": ["b\\udcff"]}
+    assert made.model_dump_json()
+
+
 def test_an_error_has_no_value():
     made = call_result(Result("1", "T", (Text("It failed."),), is_error=True, value={"a": 1}), None)
     assert (made.is_error, made.structured_content) == (True, None)

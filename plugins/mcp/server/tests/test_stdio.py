@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from tests.mcp_serving import SECONDS, World, processes_with, runs, wait_for
 
+from pegboard_mcp_server.client_roots import folders_of
+
 NOISY = """
 import os, subprocess, sys
 from pegboard import Input, hookimpl, tool
@@ -59,6 +61,37 @@ def test_what_a_tool_prints_does_not_reach_the_protocol(server):
     wanted = server.send("tools/call", {"name": "Noisy", "arguments": {}})
     answer = server.read()
     assert (answer["id"], answer["result"]["content"]) == (wanted, [{"type": "text", "text": "read ''"}])
+
+
+def test_a_file_name_that_is_not_text_is_spelled_out(server, world):
+    (world.project / "odd").mkdir(exist_ok=True)
+    with open(bytes(world.project / "odd") + b"/bad\xff.txt", "wb"):
+        pass
+    result = server.call("Glob", pattern="odd/*")
+    assert "bad\\xff.txt" in result["content"][0]["text"]
+    assert "bad\\udcff.txt" in json.dumps(result["structuredContent"]).replace("\\\\", "\\")
+    assert server.ask("ping")["result"] == {}
+
+
+@pytest.mark.parametrize(
+    ("line", "number", "code"),
+    [
+        (b"this is no JSON", None, -32700),
+        (b"\xff\xfe", None, -32700),
+        (b"[" * 100_000, None, -32700),
+        (b'[{"jsonrpc": "2.0", "id": 5, "method": "ping"}]', None, -32600),
+        (b'{"jsonrpc": "1.0", "id": "mine", "method": "ping"}', "mine", -32600),
+        (rb'{"jsonrpc": "2.0", "id": 77, "method": "tools/call", "params": {"name": "\ud800"}}', 77, -32600),
+    ],
+)
+def test_what_is_no_request_is_answered_all_the_same(server, line, number, code):
+    server.write(line + b"\n")
+    answer = server.read()
+    assert (answer["id"], answer["error"]["code"]) == (number, code)
+
+
+def test_a_root_that_is_no_folder_counts_for_nothing():
+    assert folders_of(["file:///%00", "file:///\ud800", "https://[", "file:///proc/self"])[1:] == []
 
 
 def test_a_call_that_would_ask_is_denied_with_the_rule_to_add(server, world):

@@ -140,3 +140,21 @@ def test_a_link_in_place_of_the_log_is_not_followed(tmp_path):
     (tmp_path / "audit.jsonl").symlink_to("elsewhere")
     with pytest.raises(OSError, match="symbolic"):
         list(AuditReader(str(tmp_path / "audit.jsonl")).records(Wanted()))
+
+
+@pytest.mark.parametrize(
+    ("when", "is_read"),
+    [(5, False), (None, False), ("0001-01-01T00:00:00+14:00", False), ("2026-01-01T00:00:00", True)],
+)
+def test_a_record_with_an_odd_time_is_left_out_or_counts_as_local(tmp_path, when, is_read):
+    (tmp_path / "audit.jsonl").write_text(json.dumps({"time": when, "tool": "Read"}) + "\n")
+    reader = AuditReader(str(tmp_path / "audit.jsonl"))
+    found = list(reader.records(Wanted(since=datetime(2025, 1, 1, tzinfo=UTC))))
+    assert (len(found), reader.broken) == (int(is_read), int(not is_read))
+    assert all(as_line(record, colour=False).startswith("2026-01-01 00:00:00") for record in found)
+
+
+@pytest.mark.parametrize("text", ["999999w", "0001-01-01", ""])
+def test_a_time_before_all_others_is_none(text):
+    with pytest.raises(ValueError, match="is not a time"):
+        parse_since(text)

@@ -7,7 +7,8 @@ import pytest
 from tests.settings_world import LOOSE, world
 
 from pegboard.errors import SettingsError
-from pegboard_rules.remember import local_file, remember
+from pegboard_rules.remember import remember
+from pegboard_trust.own_files import local_file
 
 __all__ = ["world"]
 

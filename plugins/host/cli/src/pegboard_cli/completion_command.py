@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 
 from pegboard_cli import options
@@ -14,6 +15,9 @@ EXAMPLES = """\
   pegboard completion zsh > ~/.zfunc/_pegboard
   pegboard completion fish > ~/.config/fish/completions/pegboard.fish
 """
+
+PLAIN = re.compile(r"[\w@%+=:,./\[\]-]+")
+"""Words that a shell takes as they are: bash puts a completion into the command line without quoting it."""
 
 SCRIPTS = {
     "bash": """\
@@ -63,5 +67,6 @@ def complete(words: list[str]) -> int:
     from pegboard_cli.completion_words import completions
 
     before, last = words[:-1], words[-1] if words else ""
-    sys.stdout.write("".join(f"{word}\n" for word in completions(before, last) if word.startswith(last)))
+    found = (word for word in completions(before, last) if word.startswith(last) and PLAIN.fullmatch(word))
+    sys.stdout.write("".join(f"{word}\n" for word in found))
     return OK

@@ -35,6 +35,7 @@ STATES = {
     "platform": "quarantined",
     "features": "disabled",
     "disabled-itself": "disabled",
+    "setting": "disabled",
 }
 """What a plugin is when this layer took out every one of its tools; session filters and rules leave it active."""
 

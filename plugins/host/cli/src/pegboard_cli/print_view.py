@@ -36,6 +36,9 @@ class PrintView(View):
         super().on_call_requested(id, name, input, **rest)
         self._set_aside()
 
+    def show_summary(self, text: str) -> None:
+        """It is the final answer, which `finish` prints."""
+
     def finish(self, outcome: Outcome, session: Session) -> None:
         """The prompt is answered. What was said and is not the answer is on stderr."""
         if outcome.text.strip() != "".join(self._text).strip():

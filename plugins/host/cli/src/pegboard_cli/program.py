@@ -88,7 +88,7 @@ class Program:
 
     async def converse(self, session: Session) -> int:
         """Answer prompts until the program ends its input. Returns the exit code of the last one."""
-        from pegboard_cli.run_command import exit_code  # It imports this module for its own need.
+        from pegboard_cli.run_command import finish  # It imports this module for its own need.
 
         self._session, code = session, OK
         read_lines(self._hear, self._close)
@@ -99,8 +99,7 @@ class Program:
                 self.view.fail(str(error))
                 code = PROVIDER if isinstance(error, ProviderError) else USAGE
                 continue
-            self.view.finish(outcome, session)
-            code = exit_code(outcome)
+            code = finish(outcome, session, self.view)
         return code
 
     async def _answer(self, session: Session, prompt: messages.Prompt) -> Outcome:

@@ -44,7 +44,7 @@ class AnswerMessage(Message):
     reason: str = ""
     """What the model reads when it is denied."""
     input: dict[str, Any] | None = None
-    """The whole input to run with instead: this is how a tool that asks the person something gets its answers."""
+    """The whole input to run with instead; of a question with a form, its fields."""
     keep_rules: bool = False
     """Whether to save the rules that the question suggests."""
 

@@ -73,6 +73,8 @@ class ProgramTools:
         if self.is_closed:
             raise ToolError(CLOSED, code="failed", remedy="")
         key, pending = ctx.call_id, Pending()
+        while key in self._calls:  # Some models number the calls of each answer anew, also those of two agents.
+            key += "+"
         self._calls[key] = pending
         self._view.line("tool_call", id=key, name=name, input=given, session=ctx.session_id)
         try:

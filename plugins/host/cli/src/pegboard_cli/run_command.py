@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from pegboard_cli import earlier_session, options, piped_input, request_flags
+from pegboard_cli import earlier_session, options, piped_input, request_flags, until_complete
 from pegboard_cli.main import FAILED, INTERRUPTED, OK, PROVIDER, READER_GONE, USAGE
 from pegboard_cli.session_setup import MODEL
 from pegboard_cli.trust_command import offer
@@ -31,6 +31,7 @@ EXAMPLES = """\
   pegboard run --effort high --json-schema answer.json "Which files are unused?"
   pegboard run --provider openai --model M "Hi" ask an OpenAI-compatible server
   pegboard run --agent Explore "Where is X?"    as an agent, with its tools only
+  pegboard run --until-complete --max-time 3600 "Make the tests pass"
 
 Needs ANTHROPIC_API_KEY, another provider, or --replay. Press Ctrl-C once to interrupt the answer, twice to quit.
 """
@@ -65,6 +66,9 @@ def run(words: list[str]) -> int:
         program.board = board
     if not options.is_mode(given.permission_mode, board):
         return USAGE
+    if reason := until_complete.refusal(given, board):
+        sys.stderr.write(f"pegboard: {reason}\n")
+        return USAGE
     options.warn(settings, [notice for notice in board.pool.notices if notice not in settings.notices])
     with capture, view:
         return run_stoppable(converse, given, board, view, program or prompt)
@@ -89,21 +93,22 @@ def parse(words: list[str]) -> argparse.Namespace:
     parser.add_argument("--allow", action="append", metavar="RULE", help="add an allow rule")
     parser.add_argument("--deny", action="append", metavar="RULE", help="add a deny rule")
     parser.add_argument("--agent", metavar="A", help="run as this agent, with its instructions, tools and limits")
-    parser.add_argument("--max-turns", type=int, metavar="N", help="the maximum number of requests per prompt")
     parser.add_argument("--add-dir", action="append", metavar="DIR", help="an additional working directory")
     earlier_session.add(parser)
     request_flags.add(parser)
+    until_complete.add(parser)
     given = parser.parse_args(words)
     given.asking = request_flags.layer(parser, given)
     earlier_session.check(parser, given)
-    if given.max_turns is not None and given.max_turns < 1:
-        parser.error("--max-turns must be 1 or more")
+    until_complete.check(parser, given)
     for folder in given.add_dir or ():
         if not Path(folder).is_dir():
             parser.error(f"--add-dir: there is no folder {folder!r}")
     given.text = None if is_driven(parser, given) else piped_input.the_prompt(parser, given)
     if given.print and given.text is None:
         parser.error("--print needs a prompt")
+    if given.until_complete and given.text is None and given.input_format == "text":
+        parser.error("--until-complete needs a prompt")
     return given
 
 
@@ -134,12 +139,12 @@ def the_program(given: argparse.Namespace, view: View) -> Program | None:
 
 def layer(given: argparse.Namespace) -> dict[str, Any]:
     """What the options say, as settings."""
-    made: dict[str, Any] = dict(given.asking)
+    made: dict[str, Any] = {**given.asking, **until_complete.layer(given)}
     if given.tools is not None:
         made["availableTools"] = options.words(given.tools)
     if given.exclude_tools:
         made["excludedTools"] = options.words(given.exclude_tools)
-    named = (("model", given.model), ("provider", given.provider), ("maxTurns", given.max_turns))
+    named = (("model", given.model), ("provider", given.provider))
     made |= {key: value for key, value in named if value}
     rules = {kind: value for kind, value in (("allow", given.allow), ("deny", given.deny)) if value}
     if rules:
@@ -211,10 +216,11 @@ async def answer_one(session: Session, view: View, prompt: str) -> int:
 
 def finish(outcome: Outcome, session: Session, view: View) -> int:
     """Show how it went; the exit code says it too."""
+    outcome = until_complete.with_completion(outcome, session)
     view.finish(outcome, session)
     return exit_code(outcome)
 
 
 def exit_code(outcome: Outcome) -> int:
     """How a prompt was answered, as an exit code."""
-    return {"end": OK, "interrupted": INTERRUPTED}.get(outcome.stopped_by, FAILED)
+    return OK if outcome.is_success else INTERRUPTED if outcome.stopped_by == "interrupted" else FAILED

@@ -17,6 +17,7 @@ from pegboard_cli.output import printable, visible
 from pegboard_cli.reader_gone import Reader
 from pegboard_cli.remedies import without_remedy
 from pegboard_cli.typed import TerminalInput
+from pegboard_cli.until_complete import REQUIRED
 from pegboard_session import Outcome, Session
 
 # Imports happen inside functions: a listing and --help must not load what only other commands need.
@@ -154,10 +155,16 @@ class View:
         self._end_line()
         self.print(f"{printable(text)}\n")
 
+    def show_summary(self, text: str) -> None:
+        """The last words of a run that was completed: they came with a call, so they were not shown yet."""
+        self.show_answer(text)
+
     def finish(self, outcome: Outcome, session: Session) -> None:
         """The prompt is answered."""
         self._end_line()
-        if outcome.stopped_by != "end":
+        if outcome.stopped_by == "completed":
+            self.show_summary(outcome.text)
+        if not outcome.is_success:
             sys.stderr.write(f"pegboard: stopped ({outcome.stopped_by}) after {counted(outcome.turns, 'turn')}\n")
         use = session.compaction.use
         if use.window:
@@ -280,7 +287,8 @@ def result_data(outcome: Outcome, session: Session, denials: Sequence[dict[str, 
         "session_id": session.id,
         "text": outcome.text,
         "stopped_by": outcome.stopped_by,
-        "is_error": outcome.stopped_by != "end",
+        "is_error": not outcome.is_success,
+        **({"completed": outcome.stopped_by == "completed"} if session.board.settings.get(REQUIRED, False) else {}),
         "turns": outcome.turns,
         **({"value": outcome.value} if session.output.schema is not None else {}),
         "cost": float(session.usage.cost) if session.usage.priced else None,

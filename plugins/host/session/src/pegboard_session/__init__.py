@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from pegboard_session.model_profile import ModelProfile as ModelProfile
     from pegboard_session.model_table import ModelTable as ModelTable
     from pegboard_session.outcome import Outcome as Outcome
+    from pegboard_session.outcome import finished as finished
     from pegboard_session.providers import CachePoints as CachePoints
     from pegboard_session.providers import Message as Message
     from pegboard_session.providers import OpaqueBlock as OpaqueBlock
@@ -112,6 +113,7 @@ _HOME = {
     "find_agents": "agents",
     "find_providers": "providers",
     "find_slash_commands": "slash_commands",
+    "finished": "outcome",
     "registered_agents": "agents",
     "restore": "restored",
     "split_slash_command": "slash_commands",

@@ -45,7 +45,7 @@ class Announcements:
 async def announce(event: str, about: Mapping[str, Any], ctx: Context) -> EventAnswer:
     """Tell plugins that something is about to happen, and return what they say to it.
 
-    Outside of a session, where no one listens, it returns an empty answer. The words of `about` are the fields that
+    Outside a session, where no one listens, it returns an empty answer. The words of `about` are the fields that
     user hooks read.
     """
     found = ctx.services.others.get(SERVICE)

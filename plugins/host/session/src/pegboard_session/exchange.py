@@ -113,7 +113,7 @@ class Exchange:
                     await self._read_answer(request, answer, turn)
                 except ProviderError as error:
                     broken = error
-            # Once a call has begun to act, a repeated request could make it act twice, so what arrived is kept.
+            # After a call has begun to act, a repeated request could make it act twice, so what arrived is kept.
             if broken and not turn.begun:
                 session.write("discarded", reason=str(broken), blocks=len(answer.blocks))
                 raise broken  # No call has run: leaving the turn drops its calls, and the request can be repeated.

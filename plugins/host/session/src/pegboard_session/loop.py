@@ -25,7 +25,7 @@ from pegboard_session.model_options import Asking
 from pegboard_session.model_profile import ModelProfile
 from pegboard_session.model_table import ModelTable
 from pegboard_session.model_tools import ModelTools
-from pegboard_session.outcome import ENDINGS, Outcome
+from pegboard_session.outcome import ENDINGS, FINISHED, Outcome
 from pegboard_session.providers import Provider
 from pegboard_session.restored import OWN_LINES, Restored
 from pegboard_session.retries import Retries
@@ -34,6 +34,7 @@ from pegboard_session.session_hooks import HookCalls, text_of
 from pegboard_session.session_services import open_services, start
 from pegboard_session.structured_output import StructuredOutput
 from pegboard_session.system_prompt import SystemPrompt
+from pegboard_session.time_limit import within_time
 from pegboard_session.transcript import Transcript
 from pegboard_session.usage import Account, Budget, SessionUsage
 
@@ -199,7 +200,7 @@ class Session:
         try:
             if spent := self.account.spent:
                 return self._finish("", spent, 0)
-            return await self._answer_prompt(content)
+            return await within_time(self, self._answer_prompt(content))
         except ProviderError as error:
             await self.hooks.failed(self.ctx, error)
             raise
@@ -233,6 +234,8 @@ class Session:
             return self._finish(text, self.limit or "interrupted", number)
         if why := next((result.metadata[STOP] for result in results if STOP in result.metadata), ""):
             return self._finish(why, "hook", number)
+        if said := next((result.metadata[FINISHED] for result in results if FINISHED in result.metadata), ""):
+            return self._finish(said, "completed", number)
         if results or reason == "pause_turn":
             return None
         ending = ENDINGS.get(reason or "", "end")

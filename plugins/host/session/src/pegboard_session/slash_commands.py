@@ -165,7 +165,13 @@ async def answer_slash_command(session: Session, name: str, arguments: str) -> S
     """What a command answers. For one that does not exist a `SlashCommandError` has the nearest names."""
     found = find_slash_commands(session)
     if name in found:
-        return await found[name].run(session, arguments)
+        try:
+            return await found[name].run(session, arguments)
+        except PegboardError:
+            raise
+        except Exception as error:  # A command that breaks must not end the conversation.
+            log.warning("the command /%s failed", name, exc_info=True)
+            raise SlashCommandError(f"The command /{name} failed: {type(error).__name__}: {error}.") from error
     close = nearest(name, found, 3) or [known for known in found if known.startswith(name[:1])]
     hint = f" Did you mean {' or '.join(f'/{known}' for known in close[:3])}?" if close else ""
     listed = "/help lists them all." if "help" in found else f"The commands are {', '.join(found) or 'none'}."

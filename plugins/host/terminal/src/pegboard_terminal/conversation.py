@@ -22,6 +22,7 @@ from pegboard_terminal.memory_line import keep_line, memory_line
 
 if TYPE_CHECKING:
     from pegboard_session import Session, SlashAnswer, SlashCommand
+    from pegboard_terminal.menu import Menu
     from pegboard_terminal.view import TerminalView
 
 CYCLE = ("default", "acceptEdits", "plan", "auto")
@@ -139,6 +140,16 @@ class Conversation:
         """Whether a question waits for an answer."""
         return self.view.asking.is_open
 
+    @property
+    def menu(self) -> Menu | None:
+        """What is chosen from with arrows, if anything is."""
+        return self.view.asking.menu
+
+    @property
+    def keeps_lines(self) -> bool:
+        """Whether an answer of several lines is being written."""
+        return self.view.asking.keeps_lines
+
     def enter(self, text: str) -> None:
         """Send what was typed: to the question, at once, or when the model is done."""
         if self.is_asked:
@@ -163,7 +174,9 @@ class Conversation:
         self.view.show_prompt_of(text)
         slash = split_slash_command(text.strip())
         try:
-            answer = await self._confirmed(await command.run(self.session, slash[1] if slash else ""))
+            answer = await self._confirmed(
+                await answer_slash_command(self.session, command.name, slash[1] if slash else "")
+            )
         except PegboardError as error:
             self.view.fail(str(error))
             return

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
+from functools import partial
 from typing import Protocol
 
 import anyio
@@ -13,6 +15,7 @@ from prompt_toolkit.input.ansi_escape_sequences import ANSI_SEQUENCES
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.keys import Keys
 
+from pegboard_terminal.menu import Menu
 from pegboard_terminal.screen import Screen
 
 SHIFT_ENTER = ("\x1b[13;2u", "\x1b[27;2;13~")
@@ -58,6 +61,16 @@ class Person(Protocol):
         """Whether a question waits for an answer."""
         ...
 
+    @property
+    def menu(self) -> Menu | None:
+        """What is chosen from with arrows, if anything is."""
+        ...
+
+    @property
+    def keeps_lines(self) -> bool:
+        """Whether an answer of several lines is being written."""
+        ...
+
 
 class Keyboard:
     """Binds the keys of a screen to what the person can do."""
@@ -94,9 +107,10 @@ class Keyboard:
     def _bind(self, keys: KeyBindings) -> None:
         usual = ~is_searching
         typing = usual & ~Condition(lambda: self._person.is_asked)
+        writing = typing | (usual & Condition(lambda: self._person.keeps_lines))
         keys.add("enter", filter=usual)(self._enter)
         for new_line in (("escape", "enter"), ("c-j",)):
-            keys.add(*new_line, filter=typing)(lambda event: event.current_buffer.insert_text("\n"))
+            keys.add(*new_line, filter=writing)(lambda event: event.current_buffer.insert_text("\n"))
         keys.add("c-c", filter=usual)(self._ctrl_c)
         keys.add("c-d", filter=usual & Condition(lambda: not self._screen.buffer.text))(self._ctrl_d)
         keys.add("escape", filter=usual & ~has_completions)(lambda event: self._person.interrupt())
@@ -104,10 +118,32 @@ class Keyboard:
         keys.add("s-tab", filter=typing & ~has_completions)(lambda event: self._person.next_mode())
         keys.add("c-o", filter=usual)(lambda event: self._person.unfold())
         keys.add("tab", filter=typing)(self._tab)
+        keys.add("c-x", "c-e", filter=writing)(lambda event: event.current_buffer.open_in_editor())
+        self._bind_menu(keys)
         guarded = Condition(self._is_guarded)
         keys.add(Keys.Any, filter=guarded, eager=True)(lambda event: None)
         keys.add("enter", filter=guarded, eager=True)(lambda event: None)
         keys.add("c-c", filter=guarded, eager=True)(self._ctrl_c)
+
+    def _bind_menu(self, keys: KeyBindings) -> None:
+        """The keys of a menu. All others do nothing meanwhile, but those that stop and leave."""
+        chosen_from = Condition(lambda: self._person.menu is not None)
+
+        def bind(key: str, act: Callable[[Menu], None]) -> None:
+            def press(event: KeyPressEvent) -> None:
+                if menu := self._person.menu:
+                    act(menu)
+                    self._screen.wake()
+
+            keys.add(key, filter=chosen_from, eager=True)(press)
+
+        keys.add(Keys.Any, filter=chosen_from)(lambda event: None)
+        for key, step in (("up", -1), ("c-p", -1), ("down", 1), ("c-n", 1), ("tab", 1), ("s-tab", -1)):
+            bind(key, partial(Menu.move, by=step))
+        for number in range(1, 10):
+            bind(str(number), partial(Menu.pick, number=number))
+        bind(" ", Menu.mark)
+        bind("enter", Menu.enter)
 
     def _enter(self, event: KeyPressEvent) -> None:
         buffer = event.current_buffer

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
 import anyio
+from rich.cells import cell_len, chop_cells
 
-from pegboard import Allow, Decision, Deny, Question, SettingsError
+from pegboard import Allow, Answer, Decision, Deny, Question, SettingsError
 from pegboard.wording import counted
 from pegboard_cli import ONLY_A_PERSON, question_lines, revealed
+from pegboard_terminal.form import Form
+from pegboard_terminal.menu import Menu
 from pegboard_terminal.screen import Screen
 
 if TYPE_CHECKING:
@@ -19,6 +22,8 @@ if TYPE_CHECKING:
 EDITS = "acceptEdits"
 LEAVE_FREE = 14
 """Lines of the screen that a question leaves for its choices and the input."""
+MENU_LEAVES = 8
+"""Lines of the screen that a menu leaves free."""
 YES_OR_NO = {"y": True, "yes": True, "n": False, "no": False, "": False}
 MESSAGE = "Message to the model: "
 
@@ -27,34 +32,65 @@ class Asking:
     """One question at a time, in place of the input line. What the person was typing waits meanwhile."""
 
     def __init__(self, screen: Screen, quiet: Callable[[], Awaitable[None]]) -> None:
-        self._screen, self._quiet = screen, quiet
+        self._screen, self.quiet = screen, quiet
         self.session: Session | None = None
         self.is_open = False
         self.choices: list[str] = []
         """What is shown above the input line."""
+        self.menu: Menu | None = None
+        """What is chosen from with arrows."""
+        self.keeps_lines = False
+        """Whether a text of several lines is being written."""
         self._approved: set[str] = set()
         self._lock = anyio.Lock()
         self._answered: anyio.Event | None = None
         self._answer = ""
 
     def take(self, text: str) -> None:
-        """The person has typed an answer."""
-        if self._answered and not self._answered.is_set():
+        """The person has typed an answer. In a menu there is none to type: this is the end of it."""
+        if self.menu:
+            self.menu.decline()
+        elif self._answered and not self._answered.is_set():
             self._answer = text.strip()
             self._answered.set()
 
-    async def ask(self, question: Question) -> Decision:
-        """The person's decision, or an earlier one that covers this call."""
-        if question.rules and self._approved.issuperset(question.rules):
-            return Allow("Approved earlier, with a rule.", layer="ask", rule=question.rules[0])
+    def rows(self) -> list[str]:
+        """What is shown above the input line, as lines."""
+        pen = self._screen.pen
+        if self.menu:
+            return self.menu.rows(pen, max(self._screen.height - MENU_LEAVES, 6))
+        return pen.text("\n".join(self.choices))
+
+    async def choose(self, menu: Menu) -> list[int] | None:
+        """What the person chooses from a menu; None if they decline."""
+        self._screen.borrow(prompt="")
+        self.menu = menu
+        try:
+            return await menu.wait()
+        finally:
+            self.menu = None
+
+    async def ask(self, question: Question) -> Decision | Answer:
+        """The person's decision, or an earlier one that covers this call; a form is filled in."""
+        if earlier := self._earlier(question):
+            return earlier
         async with self._lock:
+            if earlier := self._earlier(question):  # The question before this one was answered with a rule.
+                return earlier
             draft = self._screen.borrow(prompt="")
             self.is_open = True
             try:
+                if question.form:
+                    return await Form(self, self._screen).fill(question)
                 return await self._decide(question)
             finally:
-                self.is_open, self.choices = False, []
+                self.is_open, self.choices, self.keeps_lines = False, [], False
                 self._screen.put_back(draft)
+
+    def _earlier(self, question: Question) -> Decision | None:
+        if question.rules and self._approved.issuperset(question.rules):
+            return Allow("Approved earlier, with a rule.", layer="ask", rule=question.rules[0])
+        return None
 
     async def confirm(self, question: str) -> bool:
         """A yes or no of the person to what a command would do. No answer is a no."""
@@ -62,7 +98,8 @@ class Asking:
             draft = self._screen.borrow(prompt="")
             self.is_open = True
             try:
-                while (word := (await self._read(f"{question} [y/N] ")).lower()) not in YES_OR_NO:
+                await self.quiet()
+                while (word := (await self.read(f"{question} [y/N] ")).lower()) not in YES_OR_NO:
                     self._screen.print([self._screen.pen.row(("Please answer y, n.", "yellow"))])
                 return YES_OR_NO[word]
             finally:
@@ -71,12 +108,12 @@ class Asking:
 
     async def _decide(self, question: Question) -> Decision:
         rest = self._show(question)
-        await self._quiet()
+        await self.quiet()
         while True:
             offered = self._offered(question, is_whole=not rest)
             self.choices = _choice_lines(offered)
             keys = "/".join("N" if key == "n" else key for key in offered)
-            choice = (await self._read(f"Run it? [{keys}] ")).lower()
+            choice = (await self.read(f"Run it? [{keys}] ")).lower()
             choice = {"": "n", "yes": "y", "no": "n"}.get(choice, choice)
             if choice == "v" and rest:
                 self._screen.print(rest)
@@ -89,12 +126,18 @@ class Asking:
     def _show(self, question: Question) -> list[str]:
         """Print the call as it will run, and return the lines for which there is no room."""
         colour = "NO_COLOR" not in os.environ
-        lines = list(question_lines(question, colour=colour))
+        lines = list(self._rows(question_lines(question, colour=colour), question_lines(question, colour=False)))
         room = max(self._screen.height - LEAVE_FREE, 4)
         shown, rest = (lines[:room], lines[room:]) if len(lines) > room + 1 else (lines, [])
         more = [self._screen.pen.row((f"  … {counted(len(rest), 'more line')}; v shows all", "dim"))] if rest else []
         self._screen.print(["", *shown, *more])
         return rest
+
+    def _rows(self, drawn: Iterable[str], plain: Iterable[str]) -> Iterator[str]:
+        """Lines as rows of the screen: a long one would push the beginning of the call out of sight."""
+        width = self._screen.pen.width
+        for line, words in zip(drawn, plain, strict=True):
+            yield from [line] if cell_len(words) <= width else chop_cells(words, width)
 
     def _offered(self, question: Question, *, is_whole: bool) -> dict[str, str]:
         """The choices. A rule is offered only to who has seen the whole call."""
@@ -131,7 +174,7 @@ class Asking:
             self._say("Approved this once.")
             return Allow("Approved at the terminal.", layer="ask")
         self.choices = []
-        words = await self._read(MESSAGE) if choice == "m" else ""
+        words = await self.read(MESSAGE) if choice == "m" else ""
         self._say("Denied.")
         return Deny(f"The user denied it and said: {words}" if words else "The user denied it.", layer="ask")
 
@@ -145,8 +188,10 @@ class Asking:
     def _say(self, words: str) -> None:
         self._screen.print(self._screen.pen.text(f"  {words}", "dim"))
 
-    async def _read(self, prompt: str) -> str:
-        self._screen.borrow(prompt=prompt)
+    async def read(self, prompt: str, text: str = "", *, many_lines: bool = False) -> str:
+        """What the person types, perhaps over a text that is there."""
+        self._screen.borrow(text, prompt=prompt)
+        self.keeps_lines = many_lines
         self._answered = anyio.Event()
         await self._answered.wait()
         return self._answer

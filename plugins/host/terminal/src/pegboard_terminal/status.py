@@ -6,6 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from pegboard.wording import counted
+from pegboard_terminal.pen import harmless
 
 if TYPE_CHECKING:
     from pegboard_session import Session
@@ -36,12 +37,17 @@ class Status:
     def line(self, session: Session, hint: str, width: int) -> str:
         """As many parts as there is room for."""
         line = ""
-        for part in self.parts(session, hint):
+        for part in map(_one_line, self.parts(session, hint)):
             longer = f"{line} · {part}" if line else part
             if len(longer) > width:
                 break
             line = longer
         return line[:width]
+
+
+def _one_line(part: str) -> str:
+    """A folder may have any name; it must not steer the terminal."""
+    return harmless(part).replace("\n", " ").replace("\t", " ")
 
 
 def background(session: Session) -> int:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import anyio.lowlevel
 
-from pegboard import Call, Context, Decision, Question, Tool, hookimpl
+from pegboard import Answer, Call, Context, Decision, Question, Tool, hookimpl
 from pegboard.wording import counted
 from pegboard_cli import View
 from pegboard_terminal.calls import Calls, Finished, Running, describe, spinner
@@ -23,6 +23,7 @@ from pegboard_terminal.markdown_blocks import Block, MarkdownBlocks
 from pegboard_terminal.pen import harmless
 from pegboard_terminal.question import Asking
 from pegboard_terminal.screen import Screen
+from pegboard_terminal.service_rows import service_rows
 from pegboard_terminal.status import Status
 from pegboard_terminal.stderr_lines import StderrLines
 
@@ -164,7 +165,7 @@ class TerminalView(View):
         self.screen.print(lines)
 
     @hookimpl
-    async def ask_user(self, question: Question) -> Decision | None:
+    async def ask_user(self, question: Question) -> Decision | Answer | None:
         """Ask the person at the terminal; without a conversation there is no one to ask."""
         if self.session is None:
             return None
@@ -220,7 +221,7 @@ class TerminalView(View):
         """The prompt is answered."""
         self._settle()
         self.calls.running.clear()
-        if outcome.stopped_by != "end":
+        if not outcome.is_success:
             self.say(f"Stopped ({outcome.stopped_by}) after {counted(outcome.turns, 'turn')}.")
         self.status.count(session)
 
@@ -256,9 +257,10 @@ class TerminalView(View):
         rows += self.calls.rows()
         rows += [pen.row((f"  {row}", "cyan")) for row in self.agents.rows()]
         if self.asking.is_open:
-            return [*rows, *pen.text("\n".join(self.asking.choices))]
+            return [*rows, *self.asking.rows()]
         rows += [pen.row((f"  queued: {text}", "dim")) for text in self.queued]
         if self._began is not None:
+            rows += [pen.row((f"  {row}", "dim")) for row in service_rows(self.session)] if self.session else []
             seconds = time.monotonic() - self._began
             rows.append(pen.row((f"{spinner()} ", "cyan"), (f"{self._activity()} {seconds:.0f} s", "dim")))
         return rows

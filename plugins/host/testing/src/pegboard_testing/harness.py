@@ -103,7 +103,9 @@ async def stand(case: Case, wrap: Wrap | None = None) -> AsyncGenerator[Stand, N
     """A test session in a folder that is removed once everything that the tool started has ended."""
     with tempfile.TemporaryDirectory(prefix="pegboard-contract-", ignore_cleanup_errors=True) as folder:
         script = ReplayProvider([{"content": [{"type": "text", "text": ANSWER}]}] * MOST_ANSWERS, "the kit's script")
-        async with Session(_board(case, Path(folder)), script, model="scripted") as session:
+        board = _board(case, Path(folder))
+        mode, _ = board.hooks.modes.starting(board.settings)
+        async with Session(board, script, model="scripted", ctx=board.context(mode=mode)) as session:
             yield Stand(case.tool, session, wrap)
 
 

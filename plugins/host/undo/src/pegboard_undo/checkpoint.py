@@ -108,6 +108,8 @@ class Checkpoints:
         tracked = read_index(*repository) if repository else {}
         for path in dict.fromkeys((*(os.path.realpath(path) for path in touched), *tracked)):
             found = made.listing.get(path) if made.listing else None
+            if found is None and made.listing is not None and _is_listed_folder(path, place):
+                continue
             made.files[path] = self._keep(path, tracked.get(path), found)
             if time.monotonic() > deadline:
                 raise CheckpointError(f"a checkpoint would take more than {self._most_ms:g} ms.")
@@ -195,6 +197,11 @@ class Checkpoints:
             return "", None
         digest = _digest(data)
         return digest, self._store.keep(data, digest)
+
+
+def _is_listed_folder(path: str, place: Path) -> bool:
+    """Whether it is a folder whose files are listed: a command may name it, and what counts is what is in it."""
+    return os.path.isdir(path) and Path(path).is_relative_to(place)
 
 
 def _beyond(change: FileChange, noted: Mapping[str, str]) -> FileChange | None:

@@ -11,10 +11,16 @@ from pathlib import Path
 from typing import Any
 
 from pegboard import PegboardError
-from pegboard.wording import counted
+from pegboard.wording import counted, shown
 from pegboard_undo.checkpoint import file_digest
 from pegboard_undo.journal import CHANGED, UNCOVERED, UNDONE
 
+FIELDS: dict[str, dict[str, Any]] = {
+    CHANGED: {"path": str, "turn": int, "before": str, "after": str, "stored": str | None, "mode": int},
+    UNCOVERED: {"turn": int, "reason": str},
+    UNDONE: {"to": int},
+}
+"""What a line of the journal has, by its kind."""
 LARGEST_DIFF = 2_000_000
 """Bytes of a file above which its diff is not shown."""
 MOST_LINES = 60
@@ -47,6 +53,11 @@ class Step:
         """Why the file cannot be restored, as part of a sentence; empty where it can."""
         if self.before and not (self.stored and self.stored.is_file()):
             return "its earlier content was not kept"
+        # A copy has its digest as its name: another file that a journal names is not one.
+        if self.stored and not (self.stored.name == self.before == file_digest(self.stored)):
+            return "the copy of its earlier content is damaged"
+        if os.path.realpath(self.path) != str(self.path) and not self.path.is_symlink():
+            return "a folder on the way to it has become a link"
         if self.is_broken:
             return "something else changed it between two turns"
         if file_digest(self.path) != self.after:
@@ -85,9 +96,16 @@ class Plan:
 
     def as_data(self) -> dict[str, Any]:
         """For programs."""
-        files = [{"path": str(s.path), "action": s.action, "turn": s.turn, "diff": s.diff()} for s in self.steps]
+        files = [
+            {"path": str(step.path), "action": step.action, "turn": step.turn, "diff": self._diff_of(step)}
+            for step in self.steps
+        ]
         refused = [{"path": str(path), "reason": reason} for path, reason in self.refused.items()]
         return {"to": self.to, "files": files, "refused": refused, "uncovered": list(self.uncovered)}
+
+    def _diff_of(self, step: Step) -> str:
+        """Of a file that is refused nothing is read: anything may have taken its place."""
+        return "" if step.path in self.refused else step.diff()
 
 
 def make_plan(lines: Iterable[dict[str, Any]], to: int | None = None) -> Plan:
@@ -95,6 +113,7 @@ def make_plan(lines: Iterable[dict[str, Any]], to: int | None = None) -> Plan:
     changes: list[dict[str, Any]] = []
     gaps: list[dict[str, Any]] = []
     for line in lines:
+        _require(line)
         if line["type"] == CHANGED:
             changes.append(line)
         elif line["type"] == UNCOVERED:
@@ -111,6 +130,15 @@ def make_plan(lines: Iterable[dict[str, Any]], to: int | None = None) -> Plan:
     steps = tuple(step for group in _by_path(wanted) if (step := _step(group)).before != step.after)
     refused = {step.path: reason for step in steps if (reason := step.objection())}
     return Plan(start, steps, tuple(gap for gap in gaps if gap["turn"] >= start), refused)
+
+
+def _require(line: dict[str, Any]) -> None:
+    """Raise unless a line of the journal has what its kind needs: the file may have been damaged or edited."""
+    for name, kind in FIELDS.get(line["type"], {}).items():
+        value = line.get(name)
+        if not isinstance(value, kind) or (name == "path" and not (os.path.isabs(value) and "\0" not in value)):
+            what = f"a line of the type {line['type']} has {shown(value)} as its {name}"
+            raise PegboardError(f"Nothing was restored. The transcript of this session is damaged: {what}.")
 
 
 def _by_path(changes: Sequence[dict[str, Any]]) -> list[list[dict[str, Any]]]:

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 USAGE = "Write /undo for the last turn, or /undo TURN for all from that turn on. With yes at the end you are not asked."
 
+LONGEST = 10
+"""Digits that no number of a turn has."""
+
 
 def commands(session: Session) -> Sequence[SlashCommand]:
     """The command."""
@@ -36,7 +39,7 @@ async def undo(session: Session, arguments: str) -> str | SlashConfirm:
     words = arguments.split()
     is_agreed = words[-1:] == ["yes"]
     numbers = words[:-1] if is_agreed else words
-    if len(numbers) > 1 or not all(number.isdecimal() for number in numbers):
+    if len(numbers) > 1 or not all(number.isdecimal() and len(number) < LONGEST for number in numbers):
         return USAGE
     if session.is_running:
         return "The model is working. Interrupt it first."
@@ -70,6 +73,7 @@ async def _still_at_work(session: Session) -> str:
 
 async def _restore(session: Session, plan: Plan) -> str:
     try:
+        await to_thread.run_sync(restoring.require_same, plan, session.restored.lines)
         told = await to_thread.run_sync(restoring.restore, plan, session.ctx.files)
     except PegboardError as error:
         return str(error)

@@ -97,6 +97,7 @@ def _restore(plan: Plan, path: Path, state: str) -> None:
     """Restore with the transcript open: a session that runs elsewhere must not change files at the same time."""
     transcript = Transcript(path)
     try:
+        restoring.require_same(plan, restore(path).lines)
         words = restoring.restore(plan, LocalFiles(state))
         transcript.write(UNDONE, to=plan.to)
         transcript.write("news", text=words)

@@ -18,15 +18,23 @@ if TYPE_CHECKING:
 
 # Imports happen inside functions: the SDK takes a second to import, and only a connecting task needs it.
 
+MOST_QUESTIONS = 30
+"""How often a server may ask during one call; after that it hears that no one answers."""
+
 
 @dataclass(frozen=True)
 class Asked:
-    """A question of a server. `kind` is `elicit` or `sample`; whoever answers sets the result of `answer`."""
+    """A question of a server. `kind` is `elicit` or `sample`; whoever answers calls `settle`."""
 
     kind: str
     server: str
     params: Any
     answer: Future[Any]
+
+    def settle(self, said: Any) -> None:
+        """Answer it, unless the server has left or taken its question back."""
+        if self.answer.set_running_or_notify_cancel():
+            self.answer.set_result(said)
 
 
 class Callbacks:
@@ -82,6 +90,9 @@ class Callbacks:
         answer: Future[Any] = Future()
         # An older server asks outside any call: the last one that began is the likeliest.
         errand = current.get() or calls[-1]
+        errand.questions += 1
+        if errand.questions > MOST_QUESTIONS:
+            return None
         errand.post(Asked(kind, server, params, answer))
         with errand.asking():
             return await asyncio.wrap_future(answer)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -127,9 +128,8 @@ class ServerConfig:
 
 
 def _launch(entry: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: entry[key] for key in ("type", "command", "args", "env", "cwd", "url", "headers") if key in entry} | {
-        "headersHelper": entry.get("headersHelper", "")
-    }
+    named = ("type", "command", "args", "env", "cwd", "url", "headers", "oauth")
+    return {key: entry[key] for key in named if key in entry} | {"headersHelper": entry.get("headersHelper", "")}
 
 
 def _fits(name: str, patterns: Sequence[str]) -> bool:
@@ -154,6 +154,9 @@ def problems(entry: Any) -> Iterator[str]:
     if not isinstance(entry, dict):
         yield f"It must be an object, got {shown(entry)}."
         return
+    if not _can_be_written(entry):
+        yield "It has halves of characters, or is nested too deeply. Write it anew."
+        return
     for key, (kind, words) in FIELDS.items():
         value = entry.get(key)
         if value is not None and (not isinstance(value, kind) or (kind is not bool and isinstance(value, bool))):
@@ -175,12 +178,37 @@ def problems(entry: Any) -> Iterator[str]:
     elif "url" in entry and "command" not in entry and not re.match(r"https?://|\$\{", entry["url"]):
         yield f"The url must begin with http:// or https://, got {shown(entry['url'])}."
     timeout = entry.get("timeout")
-    if timeout is not None and timeout <= 0:
+    if timeout is not None and not 0 < timeout < math.inf:
         yield f"timeout must be above 0, got {shown(timeout)}."
+    yield from _login_problems(entry.get("oauth", {}))
     tools = entry.get("tools")
     lists = tools.values() if isinstance(tools, dict) else [tools or []]
     if not all(isinstance(names, list) and all(isinstance(name, str) for name in names) for names in lists):
         yield 'tools must be a list of names, or {"allow": […], "deny": […]}.'
+
+
+def _can_be_written(entry: Any) -> bool:
+    """Whether an entry can be hashed and handed to a process: JSON can spell halves of characters, UTF-8 cannot."""
+    try:
+        return bool(json.dumps(entry, ensure_ascii=False).encode())
+    except (UnicodeEncodeError, RecursionError):
+        return False
+
+
+def _login_problems(said: Mapping[str, Any]) -> Iterator[str]:
+    for key in ("clientId", "clientSecret", "scope", "clientMetadataUrl"):
+        if not isinstance(said.get(key, ""), str):
+            yield f"oauth.{key} must be text, got {shown(said[key])}."
+    port = said.get("callbackPort", 1)
+    if not isinstance(port, int) or isinstance(port, bool) or not 0 < port < 65_536:
+        yield f"oauth.callbackPort must be a whole number from 1 to 65535, got {shown(port)}."
+
+
+def without_nothing(entry: Any) -> Any:
+    """The entry without the fields that are null: other hosts write `"env": null` where there is none."""
+    if not isinstance(entry, dict):
+        return entry
+    return {key: without_nothing(value) for key, value in entry.items() if value is not None}
 
 
 def unknown_fields(entry: Mapping[str, Any]) -> list[str]:

@@ -146,12 +146,15 @@ class Connection:
         """The server says that one of its lists is another one now."""
         self._dirty.set()
 
-    def approve(self, tool: str) -> None:
-        """A person has seen the new definition of a tool and let it run."""
-        for one in self.definitions:
-            if one.tool == tool and one.is_changed:
-                self.shelf.approve({tool: one.data})
-                self._take(self.listing)
+    def offers_still(self, seen: Definition) -> bool:
+        """Whether the server lists a tool as it was when a person, a rule or the model looked at it."""
+        now = next((one for one in self.definitions if one.tool == seen.tool), None)
+        return now is not None and now.data == seen.data
+
+    def approve(self, seen: Definition) -> None:
+        """A person has seen this definition of a tool and let it run. Only what they saw is approved."""
+        self.shelf.approve({seen.tool: seen.data})
+        self._take(self.listing)
 
     async def _live(self, where: Where) -> None:
         self.state, self._why, self.status = "starting", "", None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -20,6 +21,10 @@ MOST_DESCRIPTION = 16_384
 """Characters of a description that reach the model."""
 PLAIN = ("type", "properties", "required", "items", "additionalProperties", "anyOf", "oneOf", "allOf", "$ref", "$defs")
 """What is left of a schema that was not approved: its shape, without the words in it."""
+
+WORD = re.compile(r"[\w.-]{1,64}")
+"""A name of a property. A longer one, or one with spaces, could say something."""
+TYPES = frozenset({"string", "number", "integer", "boolean", "object", "array", "null"})
 
 
 @dataclass(frozen=True)
@@ -71,6 +76,7 @@ def read_definitions(
     seen = SeenNames()
     refused: list[str] = []
     names, new = set(taken), dict[str, Mapping[str, Any]]()
+    shelf.look_again()
     if len(listed) > MOST_TOOLS:
         refused.append(f"The server lists {len(listed)} tools; only the first {MOST_TOOLS} are used.")
     for data in listed[:MOST_TOOLS]:
@@ -109,15 +115,24 @@ def _problem(name: str, tool: str, data: Mapping[str, Any], seen: SeenNames, nam
 
 def _shape(schema: Any) -> Any:
     if isinstance(schema, Mapping):
-        kept = {key: value for key, value in schema.items() if key in PLAIN}
+        kept = {key: value for key, value in schema.items() if key in PLAIN and _is_no_speech(key, value)}
         for key in ("properties", "$defs"):
             if isinstance(kept.get(key), Mapping):
-                kept[key] = {name: _shape(inner) for name, inner in kept[key].items()}
+                kept[key] = {name: _shape(inner) for name, inner in kept[key].items() if WORD.fullmatch(name)}
+        if isinstance(kept.get("required"), list):
+            kept["required"] = [name for name in kept["required"] if isinstance(name, str) and WORD.fullmatch(name)]
         for key in ("items", "additionalProperties", "anyOf", "oneOf", "allOf"):
             if key in kept:
                 kept[key] = _shape(kept[key])
         return kept
     return [_shape(item) for item in schema] if isinstance(schema, list) else schema
+
+
+def _is_no_speech(key: str, value: Any) -> bool:
+    """Whether a value of a schema is what it should be, rather than a place for words."""
+    if key == "type":
+        return all(isinstance(kind, str) and kind in TYPES for kind in (value if isinstance(value, list) else [value]))
+    return key != "$ref" or (isinstance(value, str) and bool(re.fullmatch(r"#(/[\w.$-]{1,64}){0,4}", value)))
 
 
 def _lines(definition: Mapping[str, Any]) -> list[str]:

@@ -12,6 +12,9 @@ from typing import Any
 import anyio
 from anyio.lowlevel import current_token
 
+MOST_WAITING = 1_000
+"""Signs of life that wait for a busy caller; a server may send more than anyone can show."""
+
 
 class Errand:
     """One piece of work. While it runs, the other side may post items, which are dealt with in the caller's loop."""
@@ -19,6 +22,10 @@ class Errand:
     def __init__(self) -> None:
         self.clock: anyio.CancelScope | None = None
         """The time limit of the work, over there."""
+        self.is_over = False
+        """Whether the work had ended when the caller came to the last item."""
+        self.questions = 0
+        """How often the server has asked something meanwhile."""
         self._asking = 0
         self._left = 0.0
         self._inbox: deque[Any] = deque()
@@ -26,8 +33,10 @@ class Errand:
         native: Any = current_token().native_token
         self._soon: Callable[..., object] = getattr(native, "call_soon_threadsafe", None) or native.run_sync_soon
 
-    def post(self, item: Any) -> None:
-        """Hand something to the caller, from another thread."""
+    def post(self, item: Any, *, may_be_lost: bool = False) -> None:
+        """Hand something to the caller, from another thread. What may be lost is, while too much waits."""
+        if may_be_lost and len(self._inbox) >= MOST_WAITING:
+            return
         self._inbox.append(item)
         self._ring()
 
@@ -54,7 +63,7 @@ class Errand:
         try:
             while True:
                 while self._inbox:
-                    item = self._inbox.popleft()
+                    item, self.is_over = self._inbox.popleft(), future.done()
                     if handle:
                         await handle(item)
                 if future.done():

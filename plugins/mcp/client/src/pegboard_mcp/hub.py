@@ -43,7 +43,7 @@ class Hub:
         env: Mapping[str, str],
         found: tuple[list[ServerConfig], list[Notice]] | None = None,
     ) -> None:
-        """`found` are servers and notices in the place of those that settings name."""
+        """`found` are servers and notices in place of those that settings name."""
         self.settings = settings
         servers, self.notices = find_servers(settings, env) if found is None else found
         self.connections = {server.name: Connection(server, Shelf(server, env)) for server in servers if server.enabled}

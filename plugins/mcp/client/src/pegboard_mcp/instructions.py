@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from pegboard_mcp.hub import Hub
 from pegboard_session import PromptPart
 
@@ -21,4 +23,4 @@ def parts_of(hub: Hub) -> list[PromptPart]:
 
 def _plain(words: str) -> str:
     """A server's words cannot pose as the end of its part, or as another one's."""
-    return words.replace("</server", "&lt;/server").replace("<server", "&lt;server")
+    return re.sub(r"<(?=\s*/?\s*server)", "&lt;", words, flags=re.IGNORECASE)

@@ -29,4 +29,10 @@ async def _text(name: str, uri: str, hub: Hub, ctx: Context) -> str:
     words = "\n".join(block.text if isinstance(block, Text) else f"[{block.media_type}]" for block in value.blocks)
     if len(words) > MOST_CHARACTERS:
         words = f"{words[:MOST_CHARACTERS]}… (cut: {len(words)} characters)"
-    return f'<resource server="{name}" uri="{uri}">\n{words}\n</resource>'
+    return framed(name, uri, words)
+
+
+def framed(server: str, uri: str, words: str) -> str:
+    """A resource in its frame. It cannot pose as its end: what follows would read like the person's own words."""
+    plain = re.sub(r"<(?=\s*/?\s*resource)", "&lt;", words, flags=re.IGNORECASE)
+    return f'<resource server="{server}" uri="{uri}">\n{plain}\n</resource>'

@@ -46,7 +46,7 @@ def poses(name: str) -> bool:
     """Whether a name is spelled with letters of another script that look like Latin ones, or with hidden characters."""
     if name.isascii():
         return not name.isprintable()
-    hidden = any(unicodedata.category(letter) in ("Cf", "Cc", "Cn", "Co", "Zl", "Zp") for letter in name)
+    hidden = any(unicodedata.category(letter) in ("Cf", "Cc", "Cn", "Co", "Cs", "Zl", "Zp") for letter in name)
     return hidden or unicodedata.normalize("NFKC", name).translate(LOOKS_LIKE).isascii()
 
 

@@ -11,6 +11,7 @@ import os
 import time
 import urllib.parse
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -221,6 +222,11 @@ class CallbackListener:
         return self._found
 
     async def _answer(self, stream: anyio.abc.SocketStream) -> None:
+        """Browsers also open connections that they never use, or leave early: neither ends a login."""
+        with suppress(anyio.EndOfStream, anyio.BrokenResourceError):
+            await self._exchange(stream)
+
+    async def _exchange(self, stream: anyio.abc.SocketStream) -> None:
         async with stream:
             head = b""
             with anyio.move_on_after(5):
@@ -231,8 +237,10 @@ class CallbackListener:
             if where.path != "/callback":
                 await stream.send(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
                 return
-            await stream.send(self._take(dict(urllib.parse.parse_qsl(where.query))))
-            self._done.set()
+            try:
+                await stream.send(self._take(dict(urllib.parse.parse_qsl(where.query))))
+            finally:
+                self._done.set()
 
     def _take(self, query: dict[str, str]) -> bytes:
         if "code" in query:

@@ -24,7 +24,7 @@ async def answer(asked: Asked, ctx: Context) -> None:
     try:
         said = await (_elicited(asked, ctx) if asked.kind == "elicit" else _sampled(asked, ctx))
     finally:
-        asked.answer.set_result(said)
+        asked.settle(said)
 
 
 async def _elicited(asked: Asked, ctx: Context) -> Elicited:

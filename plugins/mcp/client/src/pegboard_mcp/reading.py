@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from pegboard import Notice, Settings
 from pegboard.settings import FROM_REPOSITORY
 from pegboard.wording import counted
-from pegboard_mcp.config import ServerConfig, problems, unknown_fields
+from pegboard_mcp.config import ServerConfig, problems, unknown_fields, without_nothing
 from pegboard_mcp.limits import refused_by_policy
 from pegboard_mcp.names import poses, server_part, skeleton
 
@@ -37,7 +38,8 @@ def check_servers(
     servers: dict[str, ServerConfig] = {}
     looks: dict[str, str] = {}
     notices: list[Notice] = []
-    for name, entry, layer, source in entries:
+    for name, given, layer, source in entries:
+        entry = without_nothing(given)
         where = f"{source}: the MCP server {name!r}"
         wrong = next(problems(entry), "") or _name_problem(name, looks)
         if wrong:
@@ -51,7 +53,7 @@ def check_servers(
             notices.append(Notice(where, f"It has fields that have no meaning here: {', '.join(extra)}."))
         scope = os.path.realpath(settings.root) if layer in FROM_REPOSITORY else ""
         made = ServerConfig(name, entry, layer, source, scope, env)
-        if reason := refused_by_policy(made, settings):
+        if reason := refused_by_policy(made, settings) or _missed_by_rule(name, settings):
             notices.append(Notice(where, reason))
             continue
         servers[name] = made
@@ -73,15 +75,30 @@ def _name_problem(name: str, looks: Mapping[str, str]) -> str:
     return ""
 
 
+def _missed_by_rule(name: str, settings: Settings) -> str:
+    """A rule that denies or asks, spelled with a name that tools do not have: it would silently protect nothing."""
+    part = server_part(name)
+    if part == name:
+        return ""
+    for key in ("permissions.deny", "permissions.ask"):
+        for rule, layer in settings.items(key):
+            if re.match(rf"mcp__{re.escape(name)}(?![A-Za-z0-9])", rule):
+                where = layer.source_of(key)
+                return (
+                    f"Its tools are called mcp__{part}__…, which the rule {rule!r} in {where} misses. Correct the rule."
+                )
+    return ""
+
+
 def _entries(settings: Settings, env: Mapping[str, str], notices: list[Notice]) -> Found:
     by_layer = {layer.name: layer for layer in settings.holders("mcpServers")}
     for name in ORDER:
         if layer := by_layer.get(name):
             for server, entry in layer.values["mcpServers"].items():
                 yield server, entry, name, layer.source_of("mcpServers")
-        if name == "cli":
-            for item, holder in settings.items("mcp.config"):
-                yield from _of_option(item, settings, holder.name, notices)
+        for item, holder in settings.items("mcp.config"):
+            if holder.name == name:
+                yield from _of_option(item, settings, name, notices)
     yield from _of_project(settings, notices)
 
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from mcp import Client
 
     from pegboard_mcp.connection import Connection
+    from pegboard_mcp.definitions import Definition
     from pegboard_mcp.hub import Hub
 
 # Imports happen inside functions: the SDK takes a second to import, and only a connecting task needs it.
@@ -34,17 +35,23 @@ class McpValue:
     structured: Any = None
 
 
-async def call_tool(hub: Hub, connection: Connection, tool: str, args: dict[str, Any], ctx: Context) -> McpValue:
-    """Call a tool of a server and turn what it returns into blocks."""
+async def call_tool(hub: Hub, connection: Connection, seen: Definition, args: dict[str, Any], ctx: Context) -> McpValue:
+    """Call a tool of a server, as it was seen when the call was permitted, and turn what it returns into blocks."""
     limit = connection.server.timeout or hub.settings.get("mcp.callTimeout")
     errand = Errand()
 
     async def tell(progress: float, total: float | None, message: str | None) -> None:
-        errand.post((progress, total, message))
+        errand.post((progress, total, message), may_be_lost=True)
 
     async def act(client: Client) -> Any:
+        # Only now, when the server has been reached: it may list something else than it did in the last session.
+        if not connection.offers_still(seen):
+            what = f"{connection.server.name} has changed or removed {seen.name} in the meantime."
+            raise ToolError(f"{what} Look at it and call it again.", code="failed")
+        if seen.is_changed:
+            connection.approve(seen)
         with anyio.fail_after(limit) as errand.clock:
-            return await client.call_tool(tool, args, progress_callback=tell)
+            return await client.call_tool(seen.tool, args, progress_callback=tell)
 
     result = await ask_server(hub, connection, act, ctx, errand)
     blocks = blocks_of(result.content, result.structured_content)
@@ -79,7 +86,9 @@ async def ask_server(
             running.remove(errand)
 
     async def handle(item: Any) -> None:
-        if isinstance(item, Asked):
+        if isinstance(item, Asked) and errand.is_over:
+            item.settle(None)  # The call has its result: no person need answer for it any more.
+        elif isinstance(item, Asked):
             await answer(item, ctx)
         else:
             _report(ctx, *item)

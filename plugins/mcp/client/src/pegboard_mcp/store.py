@@ -47,6 +47,15 @@ class Shelf:
         self._state = _file(state_dir(env), server.key)
         self._pins: dict[str, Any] | None = None
 
+    def look_again(self) -> None:
+        """Read the pins anew: another session may have approved something meanwhile. What is known here stays."""
+        before, self._pins = self._pins, None
+        if before is not None:
+            now = self.pins
+            now["tools"] = before["tools"] | now["tools"]
+            now["entry"] = now["entry"] or before["entry"]
+            now["lost"] = now["lost"] or before["lost"]
+
     def listing(self) -> Listing | None:
         """The last listing of exactly this server: one with another command or url has said nothing yet."""
         found = _read(self._cache)
@@ -70,17 +79,25 @@ class Shelf:
 
     @property
     def pins(self) -> dict[str, Any]:
-        """The approved definitions by tool, and the approved entry of a project's server."""
+        """The approved definitions by tool, and the approved entry of a project's server.
+
+        `lost` says that there was a file which cannot be believed: what was approved is unknown, so a person is asked.
+        """
         if self._pins is None:
-            found = _read(self._state) or {}
-            tools, entry = found.get("tools"), found.get("entry")
-            self._pins = {"tools": tools if isinstance(tools, dict) else {}, "entry": entry}
+            found = _read(self._state)
+            there = self._state is not None and os.path.lexists(self._state)
+            tools, entry, lost = ((found or {}).get(key) for key in ("tools", "entry", "lost"))
+            self._pins = {
+                "tools": tools if isinstance(tools, dict) else {},
+                "entry": entry,
+                "lost": bool(lost) or (there and not isinstance(tools, dict)),
+            }
         return self._pins
 
     def approved(self, tool: str) -> dict[str, Any] | None:
-        """The definition of a tool that was approved last."""
+        """The definition of a tool that was approved last; an empty one where that cannot be known any more."""
         found = self.pins["tools"].get(tool)
-        return found if isinstance(found, dict) else None
+        return found if isinstance(found, dict) else {} if self.pins["lost"] else None
 
     def approve(self, definitions: Mapping[str, Mapping[str, Any]]) -> None:
         """Pin definitions from now on."""
@@ -95,6 +112,8 @@ class Shelf:
         known = self.pins["entry"]
         if not self._server.from_project:
             return None
+        if not isinstance(known, dict) and self.pins["lost"]:
+            return {}
         if not isinstance(known, dict):
             self.approve_entry()
             return None
@@ -105,6 +124,11 @@ class Shelf:
         """Start the server as it is described now."""
         self.pins["entry"] = dict(self._server.entry)
         self._save()
+
+    def approve_all(self, definitions: Mapping[str, Mapping[str, Any]]) -> None:
+        """A person has looked at the server as a whole: its entry and every tool that it lists."""
+        self.pins["lost"] = False
+        self.approve(definitions)
 
     def _save(self) -> None:
         _write(self._state, {"server": self._server.name, "scope": self._server.scope, **self.pins})

@@ -73,9 +73,7 @@ class McpTool(ExternalTool):
         return value.blocks if isinstance(value, McpValue) else super().content(value)
 
     async def _run(self, args: dict[str, Any], ctx: Context) -> McpValue:
-        if self.definition_of_server.is_changed:
-            self._connection.approve(self.definition_of_server.tool)
-        return await call_tool(self._hub, self._connection, self.definition_of_server.tool, args, ctx)
+        return await call_tool(self._hub, self._connection, self.definition_of_server, args, ctx)
 
 
 class ServerSource:

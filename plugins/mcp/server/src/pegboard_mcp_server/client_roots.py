@@ -14,9 +14,12 @@ def folders_of(uris: Iterable[str]) -> list[Path]:
     """The local folders among the roots; other kinds of roots have no meaning here."""
     found: list[Path] = []
     for uri in uris:
-        parts = urlsplit(uri)
-        if parts.scheme == "file" and parts.netloc in ("", "localhost"):
-            found.append(Path(unquote(parts.path)).resolve())
+        try:
+            parts = urlsplit(uri)
+            if parts.scheme == "file" and parts.netloc in ("", "localhost"):
+                found.append(Path(unquote(parts.path)).resolve())
+        except (ValueError, OSError, RuntimeError):  # Not an address, a zero byte, or links in a circle: no folder.
+            continue
     return found
 
 

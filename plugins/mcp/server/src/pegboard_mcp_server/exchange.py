@@ -19,6 +19,7 @@ from mcp.shared.message import ServerMessageMetadata
 from pydantic import BaseModel, ValidationError
 
 from pegboard import Call, Progress, Result, Text, ToolError
+from pegboard_mcp_server.call_results import sound
 from pegboard_mcp_server.gate import Gate
 
 if TYPE_CHECKING:
@@ -156,18 +157,21 @@ class Exchange:
         """Send signs of life to the client until the call is over: as progress, or as log lines without a token."""
         async with self._from_tool:
             async for progress in self._from_tool:
-                with move_on_after(10):
-                    await self._forward(progress, level)
+                try:
+                    with move_on_after(10):
+                        await self._forward(progress, level)
+                except Exception:  # A client that has gone, or words that cannot be sent, must not end other calls.
+                    log.debug("a progress message of %s was not sent", self.call.name, exc_info=True)
 
     async def _forward(self, progress: Progress, level: str) -> None:
-        session, meta = self.request.session, self.request.meta or {}
+        session, meta, words = self.request.session, self.request.meta or {}, sound(progress.message)
         if meta.get("progress_token") is not None:
             self._count += 1
             done, total = progress.data.get("progress"), progress.data.get("total")
             amount = float(done) if isinstance(done, (int, float)) else float(self._count)
-            await session.report_progress(amount, total if isinstance(total, (int, float)) else None, progress.message)
+            await session.report_progress(amount, total if isinstance(total, (int, float)) else None, words)
         elif session.can_send_request and level in ("debug", "info"):
-            params = types.LoggingMessageNotificationParams(level="info", data=progress.message, logger=self.call.name)
+            params = types.LoggingMessageNotificationParams(level="info", data=words, logger=self.call.name)
             notice = types.LoggingMessageNotification(params=params)
             await session.send_notification(notice, related_request_id=self.request.request_id)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import json
 import os
 import sys
 from collections.abc import Awaitable, Callable
@@ -12,6 +13,7 @@ import anyio.lowlevel
 import mcp_types as types
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 from mcp.shared.message import SessionMessage
+from pydantic import ValidationError
 
 from pegboard_mcp_server.server import PoolServer
 
@@ -36,16 +38,22 @@ class Wire:
         os.close(nothing)
         os.dup2(2, 1)
 
-    async def read(self, to_server: MemoryObjectSendStream[SessionMessage | Exception]) -> None:
-        """Hand each message to the server until the client closes its end."""
-        rest = b""
-        async with to_server:
+    async def read(
+        self, to_server: MemoryObjectSendStream[SessionMessage], to_client: MemoryObjectSendStream[SessionMessage]
+    ) -> None:
+        """Hand each message to the server until the client closes its end. What is none gets an answer right away."""
+        rest = bytearray()
+        async with to_server, to_client:
             while chunk := await self._receive():
-                *lines, rest = (rest + chunk).split(b"\n")
-                for line in lines:
-                    if line.strip():
-                        await to_server.send(_message(line))
+                rest += chunk
+                if b"\n" in chunk:
+                    *lines, rest = rest.split(b"\n")
+                    for line in filter(bytes.strip, map(bytes, lines)):
+                        await _hand_on(line, to_server, to_client)
                 if len(rest) > LONGEST:
+                    sys.stderr.write(
+                        f"pegboard: the client sent a message of more than {LONGEST} bytes, so it is left\n"
+                    )
                     return
 
     async def write(self, from_server: MemoryObjectReceiveStream[SessionMessage]) -> None:
@@ -76,20 +84,41 @@ async def _ready(wait: Callable[[int], Awaitable[None]], descriptor: int) -> Non
         await anyio.lowlevel.checkpoint()
 
 
-def _message(line: bytes) -> SessionMessage | Exception:
+async def _hand_on(
+    line: bytes, to_server: MemoryObjectSendStream[SessionMessage], to_client: MemoryObjectSendStream[SessionMessage]
+) -> None:
     try:
-        return SessionMessage(types.jsonrpc_message_adapter.validate_json(line, by_name=False))
-    except Exception as error:
-        return error
+        await to_server.send(SessionMessage(types.jsonrpc_message_adapter.validate_json(line, by_name=False)))
+    except ValidationError:
+        if (answer := _complaint(line)) is not None:
+            await to_client.send(SessionMessage(answer))
+
+
+def _complaint(line: bytes) -> types.JSONRPCError | None:
+    """The answer to what is no message: without one its sender would wait forever. A wrong notice gets none."""
+    try:
+        sent = json.loads(line)
+    except (ValueError, RecursionError):
+        return _error(None, types.PARSE_ERROR, "This is not valid JSON. Send one message per line, in UTF-8.")
+    number = sent.get("id") if isinstance(sent, dict) else None
+    if isinstance(sent, dict) and not ("method" in sent and "id" in sent):
+        return None
+    words = "This is not a valid request. Batches and halves of characters are not supported."
+    asked = number if isinstance(number, int) or (isinstance(number, str) and number.isprintable()) else None
+    return _error(None if isinstance(number, bool) else asked, types.INVALID_REQUEST, words)
+
+
+def _error(number: int | str | None, code: int, words: str) -> types.JSONRPCError:
+    return types.JSONRPCError(jsonrpc="2.0", id=number, error=types.ErrorData(code=code, message=words))
 
 
 async def serve_stdio(server: PoolServer) -> None:
     """Serve one client until it closes its end."""
     wire = Wire()
-    to_server, reads = anyio.create_memory_object_stream[SessionMessage | Exception](0)
+    to_server, reads = anyio.create_memory_object_stream[SessionMessage](0)
     writes, from_server = anyio.create_memory_object_stream[SessionMessage](0)
     async with anyio.create_task_group() as group:
-        group.start_soon(wire.read, to_server)
+        group.start_soon(wire.read, to_server, writes.clone())
         group.start_soon(wire.write, from_server)
         await server.run(reads, writes, server.create_initialization_options())
         group.cancel_scope.cancel()

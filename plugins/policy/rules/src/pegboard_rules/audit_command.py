@@ -52,7 +52,7 @@ def run(words: Sequence[str]) -> int:
     made = parser()
     given = made.parse_args(words)
     try:
-        since = parse_since(given.since) if given.since else None
+        since = None if given.since is None else parse_since(given.since)
     except ValueError as error:
         made.error(f"--since: {error}")
     folder = state_dir(os.environ)
@@ -82,7 +82,7 @@ def nothing(path: str, wanted: Wanted, settings: Settings) -> str:
 
 def as_line(record: dict[str, Any], *, colour: bool) -> str:
     """A record for a person: when, what, whose word it was, and why."""
-    when = moment_of(record).astimezone().strftime("%Y-%m-%d %H:%M:%S")
+    when = moment_of(record).strftime("%Y-%m-%d %H:%M:%S")
     decision = str(record.get("decision", ""))
     word = f"{decision:<9}"
     if colour:

@@ -81,14 +81,14 @@ def _record(line: bytes) -> dict[str, Any] | None:
     try:
         record = json.loads(line)
         moment_of(record)
-    except (ValueError, RecursionError, TypeError, KeyError):
+    except (ValueError, RecursionError, TypeError, KeyError, AttributeError, OverflowError):
         return None
     return record if isinstance(record, dict) and isinstance(record.get("tool"), str) else None
 
 
 def moment_of(record: dict[str, Any]) -> datetime:
-    """When it was decided."""
-    return datetime.fromisoformat(record["time"].replace("Z", "+00:00"))
+    """When it was decided, in the local zone."""
+    return datetime.fromisoformat(record["time"].replace("Z", "+00:00")).astimezone()
 
 
 def parse_since(text: str, now: datetime | None = None) -> datetime:
@@ -96,9 +96,9 @@ def parse_since(text: str, now: datetime | None = None) -> datetime:
     now = now or datetime.now(UTC).astimezone()
     if text == "today":
         return now.replace(hour=0, minute=0, second=0, microsecond=0)
-    if found := re.fullmatch(r"(\d{1,6})([smhdw])", text):
-        return now - timedelta(seconds=int(found[1]) * UNITS[found[2]])
     try:
+        if found := re.fullmatch(r"(\d{1,6})([smhdw])", text):
+            return now - timedelta(seconds=int(found[1]) * UNITS[found[2]])
         return datetime.fromisoformat(text.replace("Z", "+00:00")).astimezone()
-    except ValueError:
+    except (ValueError, OverflowError):
         raise ValueError(f"{text!r} is not a time. Write 30m, 2h, 3d, today, or a date such as 2026-01-31") from None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 ACTIVE = frozenset(";&|<>`$()\n\r")
-"""What begins a command, an expansion or a redirection outside of quotes."""
+"""What begins a command, an expansion or a redirection outside quotes."""
 IN_DOUBLE = frozenset('`$"\\\n\r')
 ANYWHERE = ACTIVE | frozenset("'\"\\{}#!")
 NESTED = re.compile(r"\$\(|\$\{|`|<<|\$'|(?<![^\s;&|()<>])#")

@@ -1,4 +1,4 @@
-"""Worktrees that a hook makes in the place of git: for another version control, or a checkout of its own kind."""
+"""Worktrees that a hook makes in place of git: for another version control, or a checkout of its own kind."""
 
 from __future__ import annotations
 

@@ -9,10 +9,15 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic.alias_generators import to_camel
 
 from pegboard import ToolError
+from pegboard.wording import counted
 
 SERVICE = "tasks"
 MOST = 500
 """How many tasks a session can have."""
+
+MOST_ROWS = 5
+"""How many open tasks are on the screen while the model works."""
+MARKS = {"pending": "[ ]", "in_progress": "[>]", "completed": "[x]"}
 
 Status = Literal["pending", "in_progress", "completed"]
 
@@ -117,6 +122,15 @@ class Tasks:
             raise ToolError(f"Task {then} cannot wait for task {first}: the tasks would wait in a circle.")
         if first not in task.blocked_by:
             task.blocked_by.append(first)
+
+    def terminal_rows(self) -> list[str]:
+        """The list for a terminal while the model works: how much is done, and what is open, what is begun first."""
+        left = sorted(self.open(), key=lambda task: task.status != "in_progress")
+        if not left:
+            return []
+        rows = [f"{MARKS[task.status]} {task.active_form or task.subject}" for task in left[:MOST_ROWS]]
+        more = [f"    and {len(left) - MOST_ROWS} more"] if len(left) > MOST_ROWS else []
+        return [f"{len(self._tasks) - len(left)} of {counted(len(self._tasks), 'task')} done", *rows, *more]
 
     def changed(self) -> None:
         """Keep the list as it is now."""

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from pegboard_todo.task_list import Task, Tasks
+from pegboard_todo.task_list import MARKS, Task, Tasks
 
-MARKS = {"pending": "[ ]", "in_progress": "[>]", "completed": "[x]"}
 STYLES = {"pending": "", "in_progress": "bold", "completed": "dim strike"}
 
 

@@ -39,7 +39,7 @@ def run(words: Sequence[str]) -> int:
         return 1
     if was is not None:
         shelf.approve_entry()
-    shelf.approve({one.tool: one.data for one in changed})
+    shelf.approve_all({one.tool: one.data for one in changed})
     sys.stdout.write(f"Approved {server.name}.\n")
     return 0
 
