@@ -48,7 +48,7 @@ def test_a_critical_path_asks_however_it_is_hidden(hiding, tmp_path):
     "command",
     [
         *('$"curl" x', '$"cu"rl x', "c$@url x", "cu${x}rl x", "${x:-curl} x", "${x-'curl'} x", "nice c$@url x"),
-        *("ni$@ce curl x", 'sudo $"curl" x', "./cur? x", "env ./c*l x"),
+        *("ni$@ce curl x", 'sudo $"curl" x', "./cur? x", "env ./c*l x", "setarch -R curl x", "choom -n 0 curl x"),
     ],
 )
 def test_a_name_that_the_shell_completes_does_not_avoid_a_rule(command, tmp_path):
