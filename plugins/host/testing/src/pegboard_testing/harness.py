@@ -29,7 +29,7 @@ OWN = re.compile(r"(?<![0-9A-Za-z])[0-9a-f]{6,}(?![0-9A-Za-z])|\d+(\.\d+)?(?= ?(
 HARMLESS = frozenset(
     {
         *("register_tools", "register_services", "register_session_services", "register_agents", "find_agents"),
-        *("start_session", "check_tools", "diagnose"),
+        *("start_session", "system_prompt_parts", "check_tools", "diagnose"),
     }
 )
 """Hooks that add something to a session and do nothing to a call."""
