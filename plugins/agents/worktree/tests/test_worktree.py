@@ -83,21 +83,27 @@ async def test_a_worktree_without_changes_is_removed_with_its_branch(host, proje
     assert host.cwd == project
 
 
-@pytest.mark.parametrize("work", ["untracked", "changed", "staged", "committed", "detached", "hidden"])
+@pytest.mark.parametrize(
+    "work", ["untracked", "changed", "staged", "committed", "detached", "hidden", "skipped", "left"]
+)
 async def test_work_is_never_removed_by_mistake(host, project, work):
     await host.use("EnterWorktree", name="work")
     place = host.cwd
     (place / ("b.txt" if work == "untracked" else "a.txt")).write_text("two\n")
-    if work in ("staged", "committed", "detached"):
+    if work == "left":
+        git(place, "checkout", "-q", "--detach")
+    if work in ("staged", "committed", "detached", "left"):
         git(place, "add", ".")
-    if work in ("committed", "detached"):
+    if work in ("committed", "detached", "left"):
         git(place, "commit", "-q", "-m", "second")
     if work == "detached":
         git(place, "checkout", "-q", "--detach", "main")
-    if work == "hidden":
-        git(place, "update-index", "--assume-unchanged", "a.txt")
+    if work == "left":
+        git(place, "checkout", "-q", "pegboard/work")
+    if work in ("hidden", "skipped"):
+        git(place, "update-index", "--assume-unchanged" if work == "hidden" else "--skip-worktree", "a.txt")
     refused = await host.use("ExitWorktree", action="remove")
-    what = "1 commit on no other branch" if work in ("committed", "detached") else "1 changed file"
+    what = "1 commit on no other branch" if work in ("committed", "detached", "left") else "1 changed file"
     assert f"has {what}. Nothing was removed." in refused.text
     assert host.cwd == place
     assert place.is_dir()
