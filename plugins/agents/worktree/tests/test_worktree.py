@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 from pathlib import Path
@@ -195,6 +196,22 @@ async def test_a_resumed_session_can_leave_the_worktree_that_it_entered_before(b
         assert host.cwd == project / ".pegboard/worktrees/later"
         await host.use("ExitWorktree", action="remove")
         assert host.cwd == project
+
+
+@pytest.mark.parametrize(
+    "row", [{"path": "."}, {"path": 5}, {"path": "a\0", "came_from": "."}, {"path": ".", "came_from": []}]
+)
+async def test_a_line_that_makes_no_sense_is_no_stay(board, project, approve, row):
+    path = project.parent / f"{project.name}-s.jsonl"
+    turns = [{"content": [{"type": "text", "text": "There."}]}]
+    async with Session(board, ReplayProvider(turns), model="m", transcript=Transcript(path)) as first:
+        await first.run("Go")
+    with path.open("a") as file:
+        file.write(json.dumps({"type": "worktree", **row}) + "\n")
+    second = Session(board, ReplayProvider([]), model="m", transcript=Transcript(path))
+    second.resume(restore(path), second.ctx)
+    async with second:
+        assert "is not in a worktree" in (await Host(second).use("ExitWorktree", action="keep")).text
 
 
 def test_sub_agents_do_not_get_the_tools(board):

@@ -185,6 +185,22 @@ async def test_a_resumed_session_is_still_planning_and_goes_back_to_the_first_mo
         assert second.ctx.mode == "acceptEdits"
 
 
+@pytest.mark.parametrize("recorded", ["bypassPermissions", "no such mode", None])
+async def test_a_recorded_mode_that_may_not_start_is_not_gone_back_to(tmp_path, answers, recorded):
+    board = board_with(tmp_path, answers, **{"permissions.disableBypassPermissionsMode": "disable"})
+    path = tmp_path / "s.jsonl"
+    await planned(board, called("EnterPlanMode"), path=path)
+    path.write_text(path.read_text().replace('"mode_before":"default"', f'"mode_before":{json.dumps(recorded)}'))
+    assert [line["mode_before"] for line in lines(path, "plan")] == [recorded]
+    answers.decision = YES
+    restored = restore(path)
+    second = Session(board, provider(called("ExitPlanMode", plan=PLAN)), model="m", transcript=Transcript(path))
+    second.resume(restored, second.ctx.after(restored.change()))
+    async with second:
+        await second.run("Go on")
+        assert second.ctx.mode == "default"
+
+
 async def test_after_a_summary_the_approved_plan_is_said_again(board, answers):
     answers.decision = YES
     summary = said("<summary>We planned.</summary>")

@@ -130,6 +130,23 @@ async def test_a_resumed_session_goes_on_with_the_list_and_its_ids(board, tmp_pa
         assert (await use(second, "TaskCreate", subject="three")).value.id == "3", "an id is never used twice"
 
 
+@pytest.mark.parametrize("next_id", ["null", '"x"', "1e999", "[]"])
+async def test_what_makes_no_sense_in_a_transcript_is_left_out(board, tmp_path, next_id):
+    path = tmp_path / "s.jsonl"
+    async with Session(
+        board, provider(("TaskCreate", {"subject": "one"})), model="m", transcript=Transcript(path)
+    ) as s:
+        await s.run("Go")
+    rows = f'[{{"id":"1","subject":"one"}},5,{{"id":"{"9" * 5000}","subject":"long"}}]'
+    with path.open("a") as file:
+        file.write(f'{{"type":"tasks","tasks":{rows},"next":{next_id}}}\n')
+    second = Session(board, provider(), model="m", transcript=Transcript(path))
+    second.resume(restore(path), second.ctx)
+    async with second:
+        assert (await use(second, "TaskList")).text.startswith("[ ] 1. one\n")
+        assert (await use(second, "TaskCreate", subject="two")).value.id == "2"
+
+
 HOST = """
 import sys, anyio
 from pathlib import Path

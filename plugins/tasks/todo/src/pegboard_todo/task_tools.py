@@ -10,7 +10,7 @@ from pydantic.alias_generators import to_camel
 
 from pegboard import Context, Input, Tool, ToolError
 from pegboard_session import announce
-from pegboard_todo.task_list import SERVICE, Status, Task, Tasks
+from pegboard_todo.task_list import LONGEST_ID, SERVICE, Status, Task, Tasks
 from pegboard_todo.wording import lines, terminal_list
 
 MOST_METADATA = 10_000
@@ -18,7 +18,7 @@ MOST_METADATA = 10_000
 Subject = Annotated[str, Field(min_length=1, max_length=500)]
 Description = Annotated[str, Field(max_length=20_000)]
 Words = Annotated[str, Field(max_length=500)]
-TaskId = Annotated[str, Field(min_length=1, max_length=40)]
+TaskId = Annotated[str, Field(min_length=1, max_length=LONGEST_ID)]
 
 
 class TaskInput(Input):
