@@ -126,7 +126,7 @@ async def test_after_approval_the_mode_is_what_it_was_or_what_was_chosen(board, 
 async def test_a_mode_that_is_not_offered_cannot_be_chosen(board, answers):
     answers.decision = Answer(YES, input={"mode": "acceptEdits"})
     turns = (called("EnterPlanMode"), called("ExitPlanMode", plan=PLAN))
-    session = await planned(board, *turns, mode="dontAsk")
+    session = await planned(board, *turns, mode="auto")
     assert "The mode acceptEdits cannot be chosen here." in results(session)[1]
     assert session.ctx.mode == "plan"
 
@@ -135,6 +135,16 @@ async def test_where_no_one_can_approve_the_mode_stays(board, answers):
     session = await planned(board, called("EnterPlanMode"), called("ExitPlanMode", plan=PLAN))
     assert results(session)[1].startswith("No one can approve a plan here, so the mode is still plan.")
     assert session.ctx.mode == "plan"
+
+
+async def test_the_mode_that_asks_no_one_is_not_left_for_one_that_asks(board, answers, tmp_path):
+    answers.decision = YES
+    bash = called("Bash", command="touch made.txt")
+    session = await planned(board, called("EnterPlanMode"), bash, mode="dontAsk")
+    entered, denied = results(session)
+    assert entered.startswith("In the mode dontAsk no one is asked, so no one could approve a plan.")
+    assert "denied" in denied
+    assert (session.ctx.mode, answers.asked, (tmp_path / "made.txt").exists()) == ("dontAsk", [], False)
 
 
 async def test_nothing_approves_a_plan_but_a_person(tmp_path, answers):
