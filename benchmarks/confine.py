@@ -18,7 +18,7 @@ from harness import options, report
 
 from pegboard import Board, Call
 from pegboard.settings import load
-from pegboard.settings.layers import Layer, Settings
+from pegboard.settings import Layer, Settings
 from pegboard_confine import available
 
 GOAL = 1.3

@@ -22,7 +22,7 @@ from harness import options, report
 
 from pegboard import Context, ProcessSpec
 from pegboard_processes.service import LocalProcesses
-from pegboard.settings.layers import Layer, Settings
+from pegboard.settings import Layer, Settings
 from pegboard_sandbox import bubblewrap, hooks
 
 GOAL_MS = 3.0

@@ -22,7 +22,6 @@ ABOUT = {
     "ProviderEvent": "Any event that a provider may yield.",
     "Block": "Any kind of content: Text, Image, Document.",
     "JSON": "A JSON object: a mapping from names to values.",
-    "TERMINAL_ESCAPE": "A regular expression for the escape sequences of terminals.",
 }
 
 MODULES = ("pegboard.hosting", "pegboard.permission", "pegboard.settings", "pegboard.wording")
@@ -44,6 +43,8 @@ VALUES = {
     "OWNERS": "The distribution and plugin that bring each built-in tool.",
     "READS": "The layer of an allow that counts only when nobody has an opinion.",
     "RESERVED": "Names and former names of built-in tools.",
+    "SAFETY": "The layers of opinions about paths that no rule and no option answers, only a person.",
+    "TOOL_NAME": "A regular expression for the names that a tool may have.",
     "STOP": "The key in a result's metadata that says why the model must not go on.",
 }
 

@@ -6,7 +6,6 @@ It is a module like any other, so that linters read it and a test checks its hoo
 
 from __future__ import annotations
 
-import shutil
 from dataclasses import replace
 from datetime import datetime
 
@@ -155,11 +154,6 @@ def after_failure(call, result):
 def serialize_result(tool, value):
     if isinstance(value, datetime):
         return [Text(value.isoformat())]
-
-
-@hookimpl
-def diagnose(settings):
-    return [] if shutil.which("bwrap") else ["bwrap is not installed. Install bubblewrap."]
 
 
 @hookimpl

@@ -12,7 +12,7 @@ import anyio
 import pegboard_files
 import pegboard_processes
 from pegboard import Board, Context, Input, hookimpl, tool
-from pegboard.settings.layers import Layer, Settings
+from pegboard.settings import Layer, Settings
 from pegboard_session import Request, Session, Stop, TextDelta, ToolCall, Transcript, restore
 
 FACT = "FACT: the port is 48213."

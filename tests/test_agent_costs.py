@@ -6,8 +6,8 @@ import pytest
 
 from pegboard import Context, ProviderError, tool
 from pegboard.settings import installed_keys
-from pegboard.settings.keys import misfit
 from pegboard_session import ReplayProvider, Session, Transcript, restore
+from pegboard_settings.keys import misfit
 
 from .agents import NameInput, _at_home, agent, make_board, of, play, results_of, text, turn, use, watching
 

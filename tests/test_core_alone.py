@@ -1,4 +1,4 @@
-"""The core and one own tool, and nothing else: useful, and safe without rules."""
+"""The core with its library of settings and one own tool, and nothing else: useful, and safe without rules."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ print(json.dumps({
 
 
 class Alone:
-    """An environment with pegboard-core and the notes."""
+    """An environment with pegboard-core, what it requires, and the notes."""
 
     def __init__(self, environment: Environment) -> None:
         self.environment, self.work = environment, environment.work
@@ -81,7 +81,9 @@ class Alone:
 
 @pytest.fixture(scope="module")
 def alone(supplies: Supplies, tmp_path_factory: pytest.TempPathFactory) -> Alone:
-    made = Environment(tmp_path_factory.mktemp("alone") / "core", supplies, usual=("pegboard-core",))
+    made = Environment(
+        tmp_path_factory.mktemp("alone") / "core", supplies, usual=("pegboard-core", "pegboard-settings")
+    )
     made.plugin("acme-notes", NOTES, {"notes.files": "acme_notes"})
     (made.work / "a.txt").write_text("inside")
     (made.folder / "b.txt").write_text("outside")
@@ -92,7 +94,7 @@ def alone(supplies: Supplies, tmp_path_factory: pytest.TempPathFactory) -> Alone
 def test_a_tool_that_only_reads_runs_in_the_working_directory(alone: Alone) -> None:
     found = alone.call("ReadNote", "a.txt")
     assert (found["text"], found["word"], found["layer"]) == ("inside", "allow", "read-only")
-    assert not [name for name in found["modules"] if name.startswith("pegboard_")]
+    assert {name.partition(".")[0] for name in found["modules"]} == {"pegboard", "pegboard_settings"}
 
 
 @pytest.mark.parametrize("file", ["../b.txt", "door"])

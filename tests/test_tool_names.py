@@ -38,7 +38,7 @@ def files() -> list[Path]:
 
 @pytest.fixture(scope="module")
 def catalogue() -> set[str]:
-    return {*Board.load(env={}).pool.known_names, *RESERVED, *FORMER}
+    return {*Board.load(env={}).pool.infos(), *RESERVED, *FORMER}
 
 
 def test_the_catalogue_is_all_there(catalogue: set[str]) -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pegboard.settings.layers import Layer
+from pegboard.settings import Layer
 
 TEXT = "one\ntwo\n\nfour\nfive\n"
 

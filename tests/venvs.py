@@ -23,10 +23,11 @@ REPOSITORY = Path(__file__).parent.parent
 OURS = (
     *("core", "plugins/host/cli", "plugins/host/session", "plugins/files/read", "plugins/policy/rules"),
     *("plugins/support/files", "plugins/support/hosts", "plugins/support/processes", "plugins/support/trust"),
+    "plugins/support/settings",
 )
 USUAL = (
     *("pegboard-core", "pegboard-cli", "pegboard-session", "pegboard-rules"),
-    *("pegboard-files", "pegboard-hosts", "pegboard-processes", "pegboard-trust"),
+    *("pegboard-files", "pegboard-hosts", "pegboard-processes", "pegboard-settings", "pegboard-trust"),
 )
 SETTLED_SECONDS = 10
 """How far dates are set back, so that an index may be kept at once instead of after two seconds."""

@@ -7,7 +7,7 @@ from typing import Any
 from pegboard import Context, Input, Tool
 from pegboard.plugins.scan import describe_tool, refused
 from pegboard.records import PluginRecord
-from pegboard.settings.layers import Layer, Settings
+from pegboard.settings import Layer, Settings
 
 
 class NoInput(Input):

@@ -7,8 +7,7 @@ import pytest
 
 from pegboard.errors import PluginError, SettingsError
 from pegboard.plugins.declarations import declaration_file, read_declaration
-from pegboard.settings import Keys, load
-from pegboard.settings.layers import Layer, Settings
+from pegboard.settings import Keys, Layer, Settings, load
 
 LIMIT = '[settings."acme.limit"]\nkind = "count"\ndefault = 5\ndoc = "How many."\n'
 

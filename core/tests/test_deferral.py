@@ -8,6 +8,7 @@ import pytest
 
 from pegboard.pool.assembly import assemble
 from pegboard.pool.entries import Pool
+from pegboard_session.model_tools import cache_breakpoints
 
 from .plugin_records import GLOB, READ, Plain, plugin, settings
 
@@ -88,7 +89,7 @@ def test_fetched_tools_come_after_the_last_partition_in_the_order_of_fetching() 
     assert listed == [*unfetched, "mcp__a__y", "Ant"]
     assert start is None or unfetched == start
     assert pool.request_bytes(("Ant",)).startswith(pool.request_bytes()[:-1] + b",")
-    assert pool.cache_breakpoints()[-1] == len(unfetched) - 1
+    assert cache_breakpoints(pool)[-1] == len(unfetched) - 1
 
 
 def test_a_later_dynamic_tool_never_changes_which_third_party_tools_are_listed() -> None:

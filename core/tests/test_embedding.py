@@ -18,7 +18,8 @@ from anyio import from_thread
 import pegboard
 from pegboard import Allow, Ask, Board, Call, Context, Event, ToolError, hookimpl
 from pegboard.execution import nested, threads
-from pegboard.execution.turn import Limits, Turn, run_calls
+from pegboard.execution.limits import Limits
+from pegboard.execution.turn import Turn, run_calls
 from pegboard.settings import Layer, Settings
 
 from .scheduling import acting, blocking, calls
@@ -149,7 +150,10 @@ async def test_the_clock_goes_on_after_the_answer() -> None:
 
 @pytest.mark.parametrize("how", ["cancelled", "timeout"])
 async def test_a_stopped_call_keeps_what_its_tool_had_so_far(how: str) -> None:
+    acting_now = anyio.Event()
+
     async def act(ctx: Context) -> None:
+        acting_now.set()
         try:
             await anyio.sleep_forever()
         except anyio.get_cancelled_exc_class() as cancelled:
@@ -160,8 +164,9 @@ async def test_a_stopped_call_keeps_what_its_tool_had_so_far(how: str) -> None:
     async with Turn(HERE, a_board(acting("Slow", act)), limits=limits) as turn:
         turn.add(Call("1", "Slow"))
         turn.end()
-        await anyio.sleep(0.1)
-        turn.cancel()
+        await acting_now.wait()
+        if how == "cancelled":
+            turn.cancel()
         results = [result async for result in turn.results()]
     first = "Slow was cancelled by the user." if how == "cancelled" else "Slow timed out after 0.05 s."
     assert (results[0].text, results[0].code) == (f"{first}\nIts output until then:\nhalf", how)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from pegboard import Board, Call, Context, DefinitionError, Event, Tool, hookimpl
-from pegboard.pool.external import ExternalTool
+from pegboard_external import ExternalTool
 
 from .plugin_records import READ, Plain, settings
 

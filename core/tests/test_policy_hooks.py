@@ -8,7 +8,7 @@ import anyio
 import pytest
 
 from pegboard import Allow, Ask, Before, Board, Call, Context, Deny, Input, Mode, SettingsError, hookimpl, tool
-from pegboard.execution.explain import explain
+from pegboard.hosting import CallRun, consider
 from pegboard.settings import Layer, Notice, Settings
 
 
@@ -75,12 +75,16 @@ def test_a_denial_by_code_names_the_plugin_and_the_hook():
     assert result.decision.source == "before_call of application:0"
 
 
-def test_why_names_the_plugin_and_the_hook():
-    made = board(Opinion([Ask("Hm."), Deny("No.")]))
-    found = anyio.run(explain, Call("1", "Look", {}), made.context(), made)
-    assert found.decision == Deny("No.", "plugins", source="check_permission of application:0")
-    said = [(step.layer, step.decision.word) for step in found.trace if step.decision]
-    assert said == [("plugins", "ask"), ("plugins", "deny"), ("facts", "allow")]
+def test_who_explains_a_decision_learns_the_facts_and_every_opinion_with_its_source():
+    made = board(Opinion([Ask("Hm."), Deny("No.")]), Sunday())
+    run = CallRun(Call("1", "Look", {}), made.context(), made.find("Look"))
+    facts, opinions = anyio.run(consider, run, made.hooks)
+    assert facts.level == "read-only"
+    assert [(opinion.word, opinion.source) for opinion in opinions] == [
+        ("deny", "before_call of application:1"),
+        ("ask", "check_permission of application:0"),
+        ("deny", "check_permission of application:0"),
+    ]
 
 
 def test_a_decision_that_names_a_file_keeps_it():

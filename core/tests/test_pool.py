@@ -13,6 +13,7 @@ from pegboard.plugins.scan import refused
 from pegboard.pool.assembly import assemble
 from pegboard.pool.entries import Pool
 from pegboard_cli.plugin_rows import plugin_rows
+from pegboard_session.model_tools import cache_breakpoints
 
 from .plugin_records import GLOB, HELLO, READ, Plain, plugin, settings
 
@@ -69,7 +70,7 @@ def test_a_name_prefix_does_not_make_a_built_in() -> None:
 def test_cache_breakpoints_end_the_built_ins_and_the_whole(
     plugins: list[dict[str, Any]], names: list[str], breakpoints: list[int]
 ) -> None:
-    assert assemble(plugins, settings(), dynamic=dynamic(*names)).cache_breakpoints() == breakpoints
+    assert [*cache_breakpoints(assemble(plugins, settings(), dynamic=dynamic(*names)))] == breakpoints
 
 
 def test_a_deferred_tool_can_be_called_but_is_listed_only_once_fetched() -> None:
@@ -82,7 +83,7 @@ def test_a_deferred_tool_can_be_called_but_is_listed_only_once_fetched() -> None
     assert pool.get("Hello") is not None
     assert listed() == ["Read"]
     assert listed("Hello") == ["Read", "Hello"]
-    assert pool.cache_breakpoints() == [0]
+    assert cache_breakpoints(pool) == (0,)
 
 
 def test_the_fingerprint_names_the_list_and_nothing_else() -> None:

@@ -39,8 +39,8 @@ ORDER = [
     ("board", "hosting"),
 ]
 EXCEPTIONS = {
-    ("settings/keys.py", "pegboard.plugins.index"),
-    ("settings/keys.py", "pegboard.plugins.declarations"),
+    ("settings.py", "pegboard.plugins.index"),
+    ("settings.py", "pegboard.plugins.declarations"),
 }
 """Which settings there are is in the index of what is installed, and settings are read before any plugin is."""
 
@@ -75,14 +75,28 @@ def test_imports_in_the_core_go_one_way(file):
             assert RANK[theirs] <= RANK[mine], f"{file} imports {module}, which stands above it"
 
 
+def test_settings_know_nothing_of_the_core_and_the_core_needs_no_other_library():
+    library = ROOT / "plugins/support/settings/src"
+    assert not {module for file in library.rglob("*.py") for module in imports(file)}
+    named = {name for file in core_files() for name in re.findall(r"^from (pegboard_\w+)", file.read_text(), re.M)}
+    assert named == {"pegboard_settings"}
+
+
 def plugin_sources():
     return sorted(ROOT.glob("plugins/*/*/src/**/*.py"))
 
 
 LIBRARIES = {
-    *("pegboard_confine", "pegboard_definitions", "pegboard_files", "pegboard_hosts", "pegboard_http"),
+    *(
+        "pegboard_confine",
+        "pegboard_definitions",
+        "pegboard_external",
+        "pegboard_files",
+        "pegboard_hosts",
+        "pegboard_http",
+    ),
     *("pegboard_ignore", "pegboard_media", "pegboard_processes", "pegboard_rules", "pegboard_session"),
-    *("pegboard_testing", "pegboard_trust", "pegboard_worktrees", "pegboard_cli"),
+    *("pegboard_settings", "pegboard_testing", "pegboard_trust", "pegboard_worktrees", "pegboard_cli"),
 }
 
 
@@ -100,22 +114,24 @@ def test_no_plugin_imports_another_plugin():
 
 PUBLIC = {
     "pegboard": """
-        API After Agent Allow Answer Ask Before Block Board Call Change Choice Context
+        API After Agent Allow Answer Ask Before Block Board BoardOptions Call Change Choice Context
         Decision DefinitionError Deny Document Entry Event ExternalTool Facts Fine FormField Image Input JSON Mode Model
         Notice Output Part PegboardError PluginError PolicyError Pool ProcessSpec Profile Progress
         ProviderError Question ResolvedPath Result Services Settings SettingsError
-        TERMINAL_ESCAPE Text Tool ToolCatalog ToolError ToolInfo ToolSource Turn
+        Text Tool ToolCatalog ToolError ToolInfo ToolSource Turn TurnOptions
         canonical content_block hookimpl jsonable put_question resolve_path strictest tool tool_result
         """,
     "pegboard.hosting": """
-        ALIASES AbandonedThreads Absent BY_FULL_NAME BoundHooks BoundTool CODES CommandRecord Discovery
-        Entry Explanation FAMILIES Features GUARDS HOOKS Implementation Limits Loaded OWNERS PluginRecord Pool RESERVED
-        ResultsStore STOP ScanRecord ToolRecord assemble discover dispatch_nested edited explain fitting guard_problems
-        index_file is_builtin is_own is_here load_index load_plugin maybe_await normalise owner_of
-        plugin_roots run_calls runner text_size turn_options validate
+        ALIASES AbandonedThreads Absent BY_FULL_NAME BoundHooks BoundTool CODES CallRun CommandRecord Discovery
+        Entry FAMILIES Features GUARDS HOOKS Implementation Limits Loaded OWNERS PluginRecord Pool RESERVED
+        ResultsStore STOP ScanRecord ToolHost ToolRecord assemble consider discover dispatch_nested edited TOOL_NAME
+        fingerprint fitting guard_problems index_file is_builtin is_own is_here load_index load_plugin
+        maybe_await normalise owner_of
+        plugin_roots refuse_unknown run_calls runner text_size turn_options validate
         """,
     "pegboard.permission": """
-        Modes READS WorkingDirectories both_spellings decide name_matches rule_text split_rule with_paths
+        Modes READS SAFETY WorkingDirectories both_spellings by_facts by_paths decide may_classify
+        name_matches rule_text split_rule with_paths
         """,
     "pegboard.settings": """
         BAKED FOLDER FOLDERS FROM_REPOSITORY Key Keys Layer MANAGED Notice Settings baked_file cache_dir home

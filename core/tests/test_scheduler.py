@@ -17,7 +17,8 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from pegboard import Call, Change, Context, Deny, Event, Output, Result, ToolError, hookimpl
-from pegboard.execution.turn import Limits, Turn, run_calls
+from pegboard.execution.limits import Limits
+from pegboard.execution.turn import Turn, run_calls
 
 from .broken_schedulers import BROKEN, BROKEN_ABOUT_PATHS
 from .scheduling import (

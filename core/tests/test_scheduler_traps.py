@@ -14,8 +14,9 @@ from anyio.lowlevel import checkpoint
 
 from pegboard import Allow, Ask, Before, Call, Change, Context, Event, Facts, Input, Output, ToolError, hookimpl, tool
 from pegboard.context import Services
+from pegboard.execution.limits import Limits
 from pegboard.execution.threads import AbandonedThreads
-from pegboard.execution.turn import Limits, Turn, run_calls
+from pegboard.execution.turn import Turn, run_calls
 
 from .scheduling import Nothing, Permissive, a_board, acting, blocking, calls
 

@@ -6,7 +6,7 @@ import pytest
 
 from pegboard.errors import SettingsError
 from pegboard.settings import installed_keys, load
-from pegboard.settings.layers import ORDER
+from pegboard_settings import ORDER
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import pytest
 
 from pegboard import Board, Call, Context, Document, Image, Input, Output, Text, ToolError, hookimpl, tool
 from pegboard.content import checked
-from pegboard.settings.layers import Settings
+from pegboard.settings import Settings
 
 
 class TextInput(Input):

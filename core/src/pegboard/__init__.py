@@ -37,17 +37,16 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:  # Packed: one name in each line is three pages.
     # fmt: off
     # isort: off
-    from pegboard.board import Board as Board
+    from pegboard.board import Board as Board, BoardOptions as BoardOptions
     from pegboard.calls import (
         JSON as JSON, Allow as Allow, Ask as Ask, Block as Block, Call as Call, Decision as Decision, Deny as Deny,
         Document as Document, Image as Image, Part as Part, Result as Result, Text as Text, strictest as strictest,
     )
     from pegboard.content import (
-        TERMINAL_ESCAPE as TERMINAL_ESCAPE, content_block as content_block, jsonable as jsonable,
-        tool_result as tool_result,
+        content_block as content_block, jsonable as jsonable, tool_result as tool_result,
     )
     from pegboard.context import (
-        Agent as Agent, Change as Change, Context as Context, Model as Model, ProcessSpec as ProcessSpec,
+        Agent as Agent, Change as Change, Context as Context, Model as Model,
         Progress as Progress, Services as Services,
     )
     from pegboard.contract import API as API, Facts as Facts, Output as Output, Tool as Tool
@@ -57,6 +56,7 @@ if TYPE_CHECKING:  # Packed: one name in each line is three pages.
         ToolError as ToolError,
     )
     from pegboard.execution.ask import put_question as put_question
+    from pegboard.execution.limits import TurnOptions as TurnOptions
     from pegboard.execution.turn import Turn as Turn
     from pegboard.extensions import (
         After as After, Answer as Answer, Before as Before, Event as Event,
@@ -70,19 +70,21 @@ if TYPE_CHECKING:  # Packed: one name in each line is three pages.
     from pegboard.paths import ResolvedPath as ResolvedPath, resolve_path as resolve_path
     from pegboard.pool.catalog import ToolCatalog as ToolCatalog
     from pegboard.pool.entries import Entry as Entry, Pool as Pool
-    from pegboard.pool.external import ExternalTool as ExternalTool
-    from pegboard.settings.layers import Notice as Notice, Settings as Settings
+    from pegboard.settings import Notice as Notice, Settings as Settings
+    from pegboard_external import ExternalTool as ExternalTool
+    from pegboard_processes import ProcessSpec as ProcessSpec
     # isort: on
     # fmt: on
 
 _NAMES = {
-    "board": "Board",
+    "board": "Board BoardOptions",
     "calls": "Allow Ask Block Call Decision Deny Document Image JSON Part Result Text strictest",
-    "content": "TERMINAL_ESCAPE content_block jsonable tool_result",
-    "context": "Agent Change Context Model ProcessSpec Progress Services",
+    "content": "content_block jsonable tool_result",
+    "context": "Agent Change Context Model Progress Services",
     "contract": "API Facts Output Tool",
     "errors": "DefinitionError PegboardError PluginError PolicyError ProviderError SettingsError ToolError",
     "execution.ask": "put_question",
+    "execution.limits": "TurnOptions",
     "execution.turn": "Turn",
     "extensions": "After Answer Before Event Fine Mode Profile Question ToolInfo ToolSource",
     "forms": "Choice FormField",
@@ -92,10 +94,12 @@ _NAMES = {
     "paths": "ResolvedPath resolve_path",
     "pool.catalog": "ToolCatalog",
     "pool.entries": "Entry Pool",
-    "pool.external": "ExternalTool",
-    "settings.layers": "Notice Settings",
+    "settings": "Notice Settings",
 }
-_HOME = {name: module for module, names in _NAMES.items() for name in names.split()}
+_HOME = {name: f"pegboard.{module}" for module, names in _NAMES.items() for name in names.split()} | {
+    "ExternalTool": "pegboard_external",  # Of libraries, where these are installed.
+    "ProcessSpec": "pegboard_processes",
+}
 
 __all__ = sorted(_HOME)  # pyright: ignore[reportUnsupportedDunderAll]
 
@@ -105,7 +109,7 @@ def __getattr__(name: str) -> object:
         raise AttributeError(f"pegboard has no {name!r}")
     from importlib import import_module  # Needed once a name is: importing this module costs next to nothing.
 
-    value = getattr(import_module(f"pegboard.{_HOME[name]}"), name)
+    value = getattr(import_module(_HOME[name]), name)
     globals()[name] = value
     return value
 

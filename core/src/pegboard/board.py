@@ -10,7 +10,7 @@ from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from secrets import token_hex
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 import anyio
 from anyio import Lock, to_thread
@@ -18,9 +18,9 @@ from anyio.lowlevel import current_token
 
 from pegboard.calls import JSON, Block, Call, Result
 from pegboard.content import cut, text_size
-from pegboard.context import Context, PathFilter, ProcessSpec, Services
+from pegboard.context import Context, PathFilter, Services
 from pegboard.contract import Tool
-from pegboard.errors import PluginError, ToolError
+from pegboard.errors import PluginError, ToolError, refuse_unknown
 from pegboard.execution.dispatch import BoundTool, CallRun, dispatch
 from pegboard.execution.hooks import maybe_await
 from pegboard.execution.limits import limits_of, turn_options
@@ -37,37 +37,46 @@ from pegboard.pool.entries import Entry, Pool, edited
 from pegboard.pool.sources import Given, Sources, offered_sources
 from pegboard.settings import Settings
 from pegboard.settings import load as load_settings
-from pegboard.settings.layers import with_filters
 from pegboard.wording import nearest
+from pegboard_settings import with_filters
 
 if TYPE_CHECKING:
     from pegboard.records import PluginRecord
+    from pegboard_processes import ProcessSpec
 
 LARGE = 1_000_000
 """Text beyond this many characters is saved in a thread, so that the event loop does not wait for the disk."""
 
 
+class BoardOptions(TypedDict, total=False):
+    """What an application adds to a board. It belongs to this board only."""
+
+    plugins: Iterable[object]
+    """Further objects with hooks."""
+    tools: Sequence[Tool[Any, Any]]
+    """Further tools."""
+    env: Mapping[str, str] | None
+    """Environment variables in place of those of this process."""
+    services: Services | None
+    """Services in place of those that plugins bring."""
+    record: bool
+    """Whether plugins that keep a log of decisions do so."""
+
+
 class Board:
     """All tools of one host. Build it once with `Board.load()`; its plugins are then fixed, its pool may refresh."""
 
-    def __init__(
-        self,
-        settings: Settings,
-        found: list[PluginRecord],
-        *,
-        plugins: Iterable[object] = (),
-        tools: Sequence[Tool[Any, Any]] = (),
-        env: Mapping[str, str] | None = None,
-        services: Services | None = None,
-        record: bool = False,
-    ) -> None:
+    def __init__(self, settings: Settings, found: list[PluginRecord], **options: Unpack[BoardOptions]) -> None:
+        refuse_unknown(options, BoardOptions, "A board")
+        env = options.get("env")
         self.settings, self.env = settings, os.environ if env is None else env
-        self._services = services
+        self._services = options.get("services")
         self._bound: dict[str, BoundTool] = {}
-        self._plugins = LoadedPlugins(found, list(plugins), settings, self.env)
-        self.hooks = self._plugins.bind(record=record)
+        self._plugins = LoadedPlugins(found, list(options.get("plugins", ())), settings, self.env)
+        self.hooks = self._plugins.bind(record=options.get("record", False))
         sources, self._refused_sources = offered_sources(self.hooks.named("tool_sources"), settings, self.env)
-        self._sources = Sources([Given("application", [*tools, *application_tools(self.hooks)]), *sources])
+        own = [*options.get("tools", ()), *application_tools(self.hooks)]
+        self._sources = Sources([Given("application", own), *sources])
         self.pool = Pool([])
         self.refresh()
 
@@ -92,27 +101,22 @@ class Board:
         *,
         cwd: str | os.PathLike[str] | None = None,
         settings: Settings | Mapping[str, Any] | None = None,
-        plugins: Iterable[object] = (),
-        tools: Sequence[Tool[Any, Any]] = (),
-        env: Mapping[str, str] | None = None,
-        services: Services | None = None,
-        record: bool = False,
+        **options: Unpack[BoardOptions],
     ) -> Board:
-        """A board with everything that is installed and switched on.
+        """A board with everything that is installed and switched on, and what the options add; see `BoardOptions`.
 
-        `plugins` are further objects with hooks, `tools` further tools; both belong to this board only. With `record`,
-        plugins that keep a log of decisions do so.
         `settings` as a plain dict are added to those of the files, as strong as the command line: baked and managed
         settings are stronger, everything else is weaker. `Settings` are taken as they are, and no file is read.
         Raises `SettingsError` for settings that cannot be used and `PolicyError` for a guard that settings ask for and
         that is missing, switched off or cannot be loaded.
         """
+        env = options.get("env")
         if not isinstance(settings, Settings):
             settings = load_settings(cwd, env, application=settings)
         settings.require_sound()
         features = Features(settings)
         found = index.load(lambda plugin: features.off(plugin) is None, env)["plugins"]
-        return cls(settings, found, plugins=plugins, tools=tools, env=env, services=services, record=record)
+        return cls(settings, found, **options)
 
     def context(self, **changes: Any) -> Context:
         """A context for calls in this board's working directory."""

@@ -7,7 +7,6 @@ structural and needs no library; tools that decode pictures do so in their own p
 from __future__ import annotations
 
 import base64
-import re
 import zlib
 from collections.abc import Iterable
 from typing import Any
@@ -16,16 +15,6 @@ from pydantic import TypeAdapter
 from pydantic_core import to_json, to_jsonable_python
 
 from pegboard.calls import Block, Document, Image, Result, Text
-
-TERMINAL_ESCAPE = re.compile(
-    r"""
-      (?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]                  # colours, movements
-    | (?:\x1b\]|\x9d)[^\x07\x1b\x9c]*(?:\x07|\x1b\\|\x9c)  # titles, links
-    | \x1b[PX^_][^\x1b]*\x1b\\                          # device strings
-    | \x1b[ -/]*[0-~]
-    """,
-    re.VERBOSE,
-)
 
 MOST = 5_000_000
 """What a provider takes, in encoded bytes."""

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
 
 from pegboard.calls import JSON, Decision, Result
 from pegboard.errors import ToolError
-from pegboard.settings.layers import Settings
+from pegboard.settings import Settings
 
 if TYPE_CHECKING:
     from pegboard_files import Files
-    from pegboard_processes import Background, Processes, Starter
+    from pegboard_processes import Background, Processes
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,41 +43,6 @@ class Progress:
 
     message: str
     data: Mapping[str, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class ProcessSpec:
-    """A process that is about to start, as `wrap_process` hooks see and change it."""
-
-    argv: tuple[str, ...]
-    cwd: Path
-    env: Mapping[str, str] = field(default_factory=dict, repr=False)
-    """Variables on top of the host's scrubbed environment. Hooks see, and may change, the whole environment here."""
-    writable: tuple[Path, ...] = ()
-    """Folders the process may write to; a sandbox refuses the rest."""
-    network: bool = True
-    stdin: bytes | None = field(default=None, repr=False)
-    """What the process reads; None is an empty input."""
-    timeout: float | None = None
-    """Seconds until the whole tree is ended."""
-    max_output_bytes: int = 5_000_000_000
-    """A process that writes more is ended with all it started."""
-    keep_output: bool = True
-    """False when the callbacks are all that is wanted: no file is written."""
-    unsandboxed: bool = False
-    """Whether it asks to run outside any sandbox; the sandbox decides."""
-    max_memory_bytes: int | None = None
-    """What the process and all it starts may use together; whoever asks for more is ended by the kernel."""
-    opens: tuple[Path, ...] = ()
-    """Protected folders that the tool itself has to change, such as the worktrees of git. No model chooses these."""
-    starter: Starter | None = field(default=None, repr=False)
-    """Who starts it, where the host does not do so itself. Hooks leave it alone."""
-    confined: bool = False
-    """Whether its starter holds it to reading, which is at least what a sandbox would hold it to."""
-    on_end: Callable[[], None] | None = field(default=None, repr=False)
-    """Called once, when the process has ended or could not be started: for what a hook has set up around it.
-
-    A hook that finds one here calls it from its own. It must not wait for anything."""
 
 
 class Model(Protocol):

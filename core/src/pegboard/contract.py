@@ -26,7 +26,7 @@ from pegboard.wording import shown
 API = (1, 0)
 """The version of this contract. A plugin fits if it was written for the same major and no higher minor version."""
 
-NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
+TOOL_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 RuleSubject: TypeAlias = Literal["", "command", "path", "host", "name", "namespaced", "parameter"]
 Capability: TypeAlias = Literal["", "read", "edit"]

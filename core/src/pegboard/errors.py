@@ -13,8 +13,13 @@ Every message has up to three sentences: what happened, what was expected, what 
 
 from __future__ import annotations
 
+from pegboard_settings.errors import PegboardError as PegboardError
+from pegboard_settings.errors import SettingsError as SettingsError
+from pegboard_settings.wording import did_you_mean
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import Any
 
 CODES = {
@@ -33,10 +38,6 @@ CODES = {
     "internal": "This is a bug in the tool, not in your call. Try another way.",
 }
 """Each kind of failure that a model may see, with its one-line remedy."""
-
-
-class PegboardError(Exception):
-    """The root of everything Pegboard raises on purpose."""
 
 
 class ToolError(PegboardError):
@@ -63,15 +64,6 @@ class ToolError(PegboardError):
         self.code = code
         self.remedy = remedy
         self.value, self.change = value, change
-
-
-class SettingsError(PegboardError):
-    """A settings file or variable cannot be used as it stands."""
-
-    def __init__(self, message: str, *, source: str, line: int | None = None, column: int | None = None) -> None:
-        place = source if line is None else f"{source}:{line}:{column}"
-        super().__init__(f"{place}: {message}")
-        self.source, self.line, self.column = source, line, column
 
 
 class PluginError(PegboardError):
@@ -104,3 +96,10 @@ class ProviderError(PegboardError):
     ) -> None:
         super().__init__(message)
         self.kind, self.retryable, self.retry_after = kind, retryable, retry_after
+
+
+def refuse_unknown(given: Mapping[str, Any], options: type, what: str) -> None:
+    """Raise `TypeError` for a keyword that `options`, a `TypedDict`, does not list; Python does not check them."""
+    for name in given:
+        if name not in options.__annotations__:
+            raise TypeError(f"{what} has no option {name!r}.{did_you_mean(name, options.__annotations__)}")

@@ -12,6 +12,7 @@ from typing_extensions import Unpack
 from pegboard.calls import Decision
 from pegboard.context import Context
 from pegboard.contract import Capability, Facts, I, O, Output, RuleSubject, Tool
+from pegboard.errors import refuse_unknown
 from pegboard.inputs import Input
 
 FactsOf: TypeAlias = Callable[[I, Context], Facts | Awaitable[Facts]]
@@ -127,8 +128,7 @@ def tool(act: Any = None, /, *, facts: Any = None, permission: Any = None, **opt
     """Turn a function into a tool: its annotations are the contract, its docstring is what the model reads."""
     if act is not None:
         raise TypeError("Write @tool() with parentheses: they declare what the tool may do.")
-    if unknown := set(options) - set(Options.__annotations__):
-        raise TypeError(f"@tool() has no option {sorted(unknown)[0]!r}.")
+    refuse_unknown(options, Options, "@tool()")
 
     def make(act: Callable[[Any, Context], Any]) -> Tool[Any, Any]:
         return _FunctionTool(act, facts, permission, options)

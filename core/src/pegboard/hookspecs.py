@@ -18,14 +18,15 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, overload
 import pluggy
 
 from pegboard.calls import Block, Call, Decision, Result
-from pegboard.context import Context, ProcessSpec
+from pegboard.context import Context
 from pegboard.contract import Facts, Tool
 from pegboard.extensions import After, Answer, Before, Event, Mode, Profile, Question, ToolInfo, ToolSource
 from pegboard.inputs import Input
-from pegboard.settings.layers import Notice, Settings
+from pegboard.settings import Notice, Settings
 
 if TYPE_CHECKING:
     from pegboard.records import HookRecord
+    from pegboard_processes import ProcessSpec
 
 AnyTool: TypeAlias = Tool[Any, Any]
 Opinions: TypeAlias = Decision | Sequence[Decision] | None
@@ -278,15 +279,6 @@ class Hooks:
 
         :param tool: the tool.
         :param value: what it returned.
-        """
-
-    def diagnose(self, settings: Settings) -> Sequence[str]:
-        """Say what is wrong with the settings of this plugin, for `pegboard doctor`.
-
-        Called only by the command, without a board. Answers are collected; each is a finding that names the file and
-        what to do, or a `pegboard.extensions.Fine` that says what is there. May not await.
-
-        :param settings: the effective settings.
         """
 
     def observe(self, event: Event) -> None:

@@ -1,7 +1,7 @@
 """For programs that build on a board: command lines, sessions, test kits, tools for authors.
 
-What is installed and switched on, the pool with its reasons, explained decisions, and the parts that a session puts
-together for its conversation. A plugin that only brings tools or hooks needs `pegboard` alone.
+What is installed and switched on, the pool with its reasons, what leads to a decision, and the parts that a session
+puts together for its conversation. A plugin that only brings tools or hooks needs `pegboard` alone.
 Names load on first use: whoever lists tools must not pay for what runs them.
 """
 
@@ -13,11 +13,13 @@ if TYPE_CHECKING:  # Packed: one name in each line is three pages.
     # fmt: off
     # isort: off
     from pegboard.plugins import index as _index
-    from pegboard.errors import CODES as CODES
+    from pegboard.errors import CODES as CODES, refuse_unknown as refuse_unknown
     from pegboard.content import text_size as text_size
+    from pegboard.contract import TOOL_NAME as TOOL_NAME
     from pegboard.extensions import ResultsStore as ResultsStore
-    from pegboard.execution.dispatch import STOP as STOP, BoundTool as BoundTool
-    from pegboard.execution.explain import Explanation as Explanation, explain as explain
+    from pegboard.execution.dispatch import (
+        STOP as STOP, BoundTool as BoundTool, CallRun as CallRun, ToolHost as ToolHost, consider as consider,
+    )
     from pegboard.execution.hooks import (
         BoundHooks as BoundHooks, Implementation as Implementation, fitting as fitting, maybe_await as maybe_await,
     )
@@ -25,7 +27,7 @@ if TYPE_CHECKING:  # Packed: one name in each line is three pages.
     from pegboard.execution.nested import dispatch_nested as dispatch_nested
     from pegboard.execution.threads import AbandonedThreads as AbandonedThreads, runner as runner
     from pegboard.execution.turn import run_calls as run_calls
-    from pegboard.inputs import validate as validate
+    from pegboard.inputs import fingerprint as fingerprint, validate as validate
     from pegboard.plugins.builtin import (
         ALIASES as ALIASES, BY_FULL_NAME as BY_FULL_NAME, FAMILIES as FAMILIES, OWNERS as OWNERS, RESERVED as RESERVED,
         is_builtin as is_builtin, is_own as is_own, normalise as normalise, owner_of as owner_of,
@@ -48,17 +50,17 @@ if TYPE_CHECKING:  # Packed: one name in each line is three pages.
     index_file, load_index, plugin_roots = _index.file_for, _index.load, _index.roots
 
 _NAMES = {
-    "errors": "CODES",
+    "errors": "CODES refuse_unknown",
     "content": "text_size",
-    "execution.dispatch": "BoundTool STOP",
+    "contract": "TOOL_NAME",
+    "execution.dispatch": "BoundTool CallRun STOP ToolHost consider",
     "extensions": "ResultsStore",
-    "execution.explain": "Explanation explain",
     "execution.hooks": "BoundHooks Implementation fitting maybe_await",
     "execution.limits": "Limits turn_options",
     "execution.nested": "dispatch_nested",
     "execution.threads": "AbandonedThreads runner",
     "execution.turn": "run_calls",
-    "inputs": "validate",
+    "inputs": "fingerprint validate",
     "plugins.builtin": "ALIASES BY_FULL_NAME FAMILIES OWNERS RESERVED is_builtin is_own normalise owner_of",
     "plugins.discovery": "discover",
     "plugins.features": "Features",

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, NotRequired, TypedDict
+from typing import NotRequired, TypedDict
+
+from pegboard_settings.records import DeclaredSettings
 
 
 class PluginName(TypedDict):
@@ -83,34 +85,6 @@ class CommandRecord(TypedDict):
     value: str
 
 
-class SettingRecord(TypedDict):
-    """A declared setting: the fields of `pegboard.toml`, the distribution, and for a guard the plugins it needs."""
-
-    kind: str
-    doc: str
-    combine: NotRequired[str]
-    default: NotRequired[Any]
-    choices: NotRequired[list[str]]
-    fields: NotRequired[list[str]]
-    expects: NotRequired[str]
-    repository: NotRequired[bool]
-    variable: NotRequired[str]
-    guard: NotRequired[bool]
-    compatible: NotRequired[bool]
-    reserves: NotRequired[str]
-    owner: NotRequired[str]
-    plugins: NotRequired[list[str]]
-
-
-class GuardRecord(TypedDict):
-    """A setting that promises protection: the distribution and the plugins that keep the promise."""
-
-    owner: str
-    plugins: list[str]
-    repository: NotRequired[bool]
-    compatible: NotRequired[bool]
-
-
 class HookRecord(TypedDict):
     """The specification of a hook: who calls it, with what, and whether implementations may be `async def`."""
 
@@ -119,13 +93,10 @@ class HookRecord(TypedDict):
     awaits: bool
 
 
-class Declared(TypedDict):
+class Declared(DeclaredSettings):
     """The settings and hooks of all installed distributions, and the declarations that cannot be used."""
 
-    settings: dict[str, SettingRecord]
-    not_used: dict[str, tuple[str, Any]]
     hooks: dict[str, HookRecord]
-    faults: list[tuple[str, str]]
     files: list[str]
 
 

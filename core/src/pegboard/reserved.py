@@ -9,7 +9,7 @@ import os
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from pegboard.records import GuardRecord
+    from pegboard_settings.records import GuardRecord
 
 FILE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "reserved.txt")
 

@@ -24,10 +24,11 @@ from pegboard.execution.hooks import (
     look_after,
     look_at_failure,
     look_before,
+    maybe_await,
     refuse_invalid,
     serialize,
 )
-from pegboard.execution.permission import hold_to_approval, permit
+from pegboard.execution.permission import hold_to_approval, opinions_of, permit
 from pegboard.inputs import validate
 
 if TYPE_CHECKING:
@@ -211,6 +212,24 @@ async def dispatch(run: CallRun, host: ToolHost) -> Result:
     if hooks.observe:
         report_finished(run, result, hooks)
     return result
+
+
+async def consider(run: CallRun, hooks: BoundHooks) -> tuple[Facts, list[Decision]]:
+    """What dispatch finds out about a call before it decides: its facts as the tool tells them, and all opinions.
+
+    For whoever explains a decision. The call is neither decided nor run; `run.facts` has the paths resolved.
+    """
+    if run.bound is None:
+        raise ValueError("The call has no tool yet.")
+    run.hooks = hooks
+    run.restart()
+    run.tool = tool = run.bound.tool
+    run.args, _ = validate(tool.name, tool.input, run.call.input)
+    refuse_invalid(run, run.args, hooks)
+    await look_before(run, hooks)
+    facts = await maybe_await(tool.facts(run.args, run.ctx))
+    run.facts, _ = resolve_paths(facts, run.ctx)
+    return facts, [*run.opinions, *await opinions_of(run, hooks)]
 
 
 def _with_output(result: Result, output: Output[Any]) -> Result:

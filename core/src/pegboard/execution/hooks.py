@@ -107,19 +107,6 @@ class BoundHooks:
         answers = [await bound.ask(*given, on_error=on_error) for bound in self._bound[hook]]
         return [answer for answer in answers if answer is not None]
 
-    def without(self, left_out: Callable[[object, str], bool]) -> tuple[BoundHooks, list[tuple[str, str]]]:
-        """The same hooks without some hooks of some plugins, and what was left out: pairs of plugin and hook."""
-        rest: BoundHooks = object.__new__(BoundHooks)
-        gone: list[tuple[str, str]] = []
-        rest._bound = {}
-        for hook, bound in self._bound.items():
-            gone += [(entry.plugin_name, hook) for entry in bound if left_out(entry.plugin, hook)]
-            rest._bound[hook] = [entry for entry in bound if not left_out(entry.plugin, hook)]
-            setattr(rest, hook, tuple(entry.function for entry in rest._bound[hook]))
-        rest._observers = rest.observe
-        rest.modes = self.modes
-        return rest, gone
-
     def __getattr__(self, name: str) -> tuple[Implementation, ...]:
         raise AttributeError(name)  # For type checkers: every hook is an attribute.
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, TypeAlias, TypedDict
 
-from anyio import CancelScope, current_time
+from anyio import CancelScope, Lock, current_time
 
 from pegboard.contract import Tool
-from pegboard.settings.layers import Settings
+from pegboard.execution.threads import AbandonedThreads
+from pegboard.settings import Settings
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +22,30 @@ class Limits:
     idle_timeout: float | None = None
 
 
-def turn_options(settings: Settings) -> dict[str, Any]:
+LimitsOf: TypeAlias = Callable[[Tool[Any, Any]], Limits | None]
+
+
+class TurnOptions(TypedDict, total=False):
+    """How a turn runs its calls."""
+
+    cap: int
+    """How many calls act at once; 10 unless set."""
+    cascade: bool
+    """Whether the failure of a tool that says so cancels the calls after it; True unless set."""
+    eager: Literal["safe", "all"]
+    """What acts before `end()`: `safe` (the default) only calls that read and are concurrency-safe, `all` every call,
+    in order."""
+    limits: LimitsOf | None
+    """How long each tool may take."""
+    questions: Lock
+    """The session's lock for questions to people. A turn inside a call is given the same."""
+    abandoned: AbandonedThreads
+    """The session's memory of threads that could not be stopped. A turn inside a call is given the same."""
+    patience: float
+    """How many seconds a call that changes something waits for the thread of a stopped one; 5 unless set."""
+
+
+def turn_options(settings: Settings) -> TurnOptions:
     """The options of every turn of a session."""
     return {
         "cap": settings.get("maxToolConcurrency"),
@@ -31,7 +55,7 @@ def turn_options(settings: Settings) -> dict[str, Any]:
     }
 
 
-def limits_of(settings: Settings) -> Callable[[Tool[Any, Any]], Limits] | None:
+def limits_of(settings: Settings) -> LimitsOf | None:
     """How long each tool may take; None where settings say nothing about it."""
     timeouts, idle = settings.get("timeouts", {}), settings.get("idleTimeouts", {})
     if not (timeouts or idle):

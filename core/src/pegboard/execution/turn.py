@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import replace
 from types import TracebackType
-from typing import Any, Literal, Self
+from typing import Self, Unpack
 
 from anyio import CancelScope, Event, Lock, Semaphore, create_task_group, get_cancelled_exc_class
 from anyio.abc import TaskGroup
@@ -19,10 +19,10 @@ from anyio.lowlevel import EventLoopToken, checkpoint_if_cancelled, current_toke
 
 from pegboard.calls import Call, Result
 from pegboard.context import Change, Context
-from pegboard.contract import Tool
+from pegboard.errors import refuse_unknown
 from pegboard.execution import failure_results
 from pegboard.execution.dispatch import BoundTool, ToolHost, dispatch, report_finished
-from pegboard.execution.limits import Limits
+from pegboard.execution.limits import TurnOptions
 from pegboard.execution.overlap import safety
 from pegboard.execution.queue import CallQueue, ContextChangedError, QueuedCall
 from pegboard.execution.threads import AbandonedThreads, left_running
@@ -47,33 +47,23 @@ class Turn:
                 ...
         ctx = turn.ctx
 
-    With `eager="safe"` only calls that read and are concurrency-safe act before `end()`; with `"all"` every call does,
-    in order. `questions` is the session's lock for questions to people and `abandoned` its memory of threads that
-    could not be stopped; a turn inside a call is given the same two, and has slots of its own.
+    The options are in `TurnOptions`. A turn inside a call has slots of its own.
     """
 
     thread: int
     token: EventLoopToken
     _group: TaskGroup
 
-    def __init__(
-        self,
-        ctx: Context,
-        host: ToolHost,
-        *,
-        cap: int = CAP,
-        cascade: bool = True,
-        eager: Literal["safe", "all"] = "safe",
-        questions: Lock | None = None,
-        limits: Callable[[Tool[Any, Any]], Limits | None] | None = None,
-        abandoned: AbandonedThreads | None = None,
-        patience: float = PATIENCE,
-    ) -> None:
-        self.host, self.cap, self.cascade, self.limits, self.patience = host, cap, cascade, limits, patience
-        self.questions = questions or Lock(fast_acquire=True)
-        self.abandoned = AbandonedThreads() if abandoned is None else abandoned
-        self.queue = CallQueue(ctx, complete=eager == "all")
-        self.slots = Semaphore(cap, fast_acquire=True)
+    def __init__(self, ctx: Context, host: ToolHost, **options: Unpack[TurnOptions]) -> None:
+        refuse_unknown(options, TurnOptions, "A turn")
+        self.host, self.limits = host, options.get("limits")
+        self.cap, self.cascade = options.get("cap", CAP), options.get("cascade", True)
+        self.patience = options.get("patience", PATIENCE)
+        self.questions = options.get("questions") or Lock(fast_acquire=True)
+        abandoned = options.get("abandoned")
+        self.abandoned = AbandonedThreads() if abandoned is None else abandoned  # An empty one is false.
+        self.queue = CallQueue(ctx, complete=options.get("eager") == "all")
+        self.slots = Semaphore(self.cap, fast_acquire=True)
         self.acting = 0
         self.begun = False
         """Whether any call has begun to act: from then on the request must not be repeated."""
@@ -290,7 +280,7 @@ class Results:
 
 
 async def run_calls(
-    host: ToolHost, calls: Iterable[Call], ctx: Context, **options: Any
+    host: ToolHost, calls: Iterable[Call], ctx: Context, **options: Unpack[TurnOptions]
 ) -> tuple[list[Result], Context]:
     """Run a finished list of calls as one turn: the results in request order, and the context after them."""
     async with Turn(ctx, host, **options) as turn:

@@ -22,7 +22,7 @@ from pegboard.context import Context
 from pegboard.contract import Facts, Tool, with_paths
 from pegboard.extensions import Mode
 from pegboard.paths import ResolvedPath, resolve_path
-from pegboard.settings.layers import FROM_REPOSITORY, Notice, Settings
+from pegboard.settings import FROM_REPOSITORY, Notice, Settings
 from pegboard.wording import listed
 
 SAFETY = frozenset({"critical-path", "protected-path", "unresolvable"})

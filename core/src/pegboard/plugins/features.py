@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from pegboard.plugins.builtin import ALIASES, BY_FULL_NAME, FAMILIES, OWNERS, PLUGINS, is_builtin, normalise, owner_of
-from pegboard.settings.layers import OF_THE_OWNER, ORDER, Notice, Settings
+from pegboard.settings import Notice, Settings
 from pegboard.wording import did_you_mean, slip
+from pegboard_settings import OF_THE_OWNER, ORDER
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

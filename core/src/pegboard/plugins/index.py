@@ -12,7 +12,7 @@ import sys
 import time
 from binascii import crc32
 
-from pegboard.settings.locations import cache_dir
+import pegboard_settings
 
 # Imports happen inside functions: a listing with a warm index must not load what it does not use.
 
@@ -26,13 +26,12 @@ if TYPE_CHECKING:
 
 FORMAT = 9
 HOME = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+SETTINGS_HOME = os.path.dirname(os.path.abspath(pegboard_settings.__file__))
 DESCRIBERS = [
-    os.path.join(HOME, *name.split("/"))
-    for name in (
-        *("contract.py", "function_tool.py", "inputs.py", "schemas.py", "reserved.txt", "settings/keys.py"),
-        *("plugins/declarations.py", "plugins/discovery.py", "plugins/hook_checks.py"),
-        *("plugins/loader.py", "plugins/scan.py"),
-    )
+    *(os.path.join(HOME, name) for name in ("contract.py", "function_tool.py", "inputs.py", "schemas.py")),
+    *(os.path.join(HOME, "plugins", name) for name in ("declarations.py", "discovery.py", "hook_checks.py")),
+    *(os.path.join(HOME, name) for name in ("plugins/loader.py", "plugins/scan.py", "reserved.txt")),
+    *(os.path.join(SETTINGS_HOME, name) for name in ("keys.py", "declarations.py")),
 ]
 """What decides how a plugin is described: in a checkout of the core these change without an installation."""
 
@@ -139,7 +138,7 @@ def is_here(place: str) -> bool:
 
 def file_for(places: list[str], env: Mapping[str, str]) -> str | None:
     """The file of this very environment, or None where there is no place to keep one."""
-    folder = cache_dir(env)
+    folder = pegboard_settings.cache_dir(env)
     if not folder:
         return None
     key = crc32(repr((FORMAT, sys.version, sys.prefix, places)).encode())

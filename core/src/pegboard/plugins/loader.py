@@ -14,7 +14,7 @@ from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from pegboard.contract import NAME, Tool
+from pegboard.contract import TOOL_NAME, Tool
 from pegboard.errors import PluginError
 from pegboard.plugins.hook_checks import check_hooks, known_hooks, unspecified_hooks
 from pegboard.plugins.index import is_here
@@ -171,7 +171,7 @@ def check_tool(tool: Any) -> None:
         raise PluginError(f"{tool!r} is not a tool. Decorate it with @tool() or subclass Tool.", kind="not-a-tool")
     _check_members(tool)
     for name in (tool.name, *tool.aliases):
-        if not NAME.fullmatch(name):
+        if not TOOL_NAME.fullmatch(name):
             reason = f"{name!r} is not a legal tool name. Use 1 to 64 letters, digits, _ and -."
             raise PluginError(reason, kind="illegal-name")
     try:

@@ -9,9 +9,9 @@ from pegboard.plugins.builtin import OWNERS, is_builtin, normalise
 from pegboard.plugins.features import Features
 from pegboard.pool.conflicts import settle
 from pegboard.pool.entries import Absent, Entry, Pool
-from pegboard.settings.layers import FROM_REPOSITORY, ORDER, Layer, Notice, Settings
-from pegboard.settings.rules import bare_name, name_matches
+from pegboard.settings import FROM_REPOSITORY, Layer, Notice, Settings
 from pegboard.wording import did_you_mean
+from pegboard_settings import ORDER, bare_name, name_matches
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pegboard.plugins.builtin import RESERVED, normalise, owner_of
 from pegboard.pool.entries import Absent, Entry
-from pegboard.settings.layers import Notice
+from pegboard.settings import Notice
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

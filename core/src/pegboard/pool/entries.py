@@ -94,11 +94,6 @@ class Pool:
         """The names of all tools that can be called, in pool order."""
         return [entry.name for entry in self.entries]
 
-    @property
-    def known_names(self) -> set[str]:
-        """Every name and alias that means something here, also of absent tools."""
-        return {*self._by_name, *(gone.name for gone in self.absent)}
-
     def infos(self) -> dict[str, ToolInfo]:
         """What each tool declares about permission rules, by every name that means something here."""
         from pegboard.extensions import ToolInfo  # It imports pydantic; listing commands do without.
@@ -144,17 +139,6 @@ class Pool:
         from hashlib import sha256
 
         return sha256(self.request_bytes()).hexdigest()
-
-    def cache_breakpoints(self) -> list[int]:
-        """The positions after which a provider may cache: end of the built-ins, end of the last partition.
-
-        What was fetched comes after both and is not part of either.
-        """
-        partitions = [entry.partition for entry in self.entries if not entry.deferred]
-        ends = {len(partitions) - 1} if partitions else set()
-        if "built-in" in partitions:
-            ends.add(partitions.count("built-in") - 1)
-        return sorted(ends)
 
     def why_absent(self, name: str) -> str:
         """Why this tool is not here."""

@@ -12,7 +12,7 @@ from pegboard.plugins.builtin import RESERVED
 from pegboard.plugins.loader import check_tool
 from pegboard.plugins.scan import describe_tool
 from pegboard.pool.entries import Entry
-from pegboard.settings.layers import Notice, Settings
+from pegboard.settings import Notice, Settings
 
 if TYPE_CHECKING:
     from pegboard.records import ToolOwner, ToolRecord

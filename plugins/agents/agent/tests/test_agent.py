@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from pegboard import Part
-from pegboard.settings.layers import Layer, Settings
+from pegboard.settings import Layer, Settings
 from pegboard_agent import Agent, AgentInput
 from pegboard_agent.models import choose_model
 

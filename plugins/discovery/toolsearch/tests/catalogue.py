@@ -8,7 +8,7 @@ from typing import Any
 import pegboard_toolsearch
 from pegboard import Board, ExternalTool
 from pegboard.plugins.scan import describe_tool
-from pegboard.settings.layers import Layer, Settings
+from pegboard.settings import Layer, Settings
 
 TOOLS: dict[str, tuple[str, dict[str, str]]] = {
     "mcp__github__create_issue": ("Create a new issue in a repository.", {"title": "The title", "body": ""}),

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pegboard.settings.layers import Layer
+from pegboard.settings import Layer
 
 
 @pytest.fixture

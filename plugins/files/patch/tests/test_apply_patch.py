@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pegboard.settings.layers import Layer
+from pegboard.settings import Layer
 
 APP = "import os\n\n\nclass Shop:\n    def total(self):\n        return 1\n\n    def count(self):\n        return 1\n"
 

@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from pegboard import Board, Context, Deny, Services, ToolError
-from pegboard.settings.layers import Settings
+from pegboard.settings import Settings
 from pegboard_files.service import LocalFiles
 from pegboard_patch import ApplyPatch, ApplyPatchInput
 from pegboard_patch.match import find_hunks

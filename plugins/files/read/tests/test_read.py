@@ -10,7 +10,7 @@ import anyio
 import pytest
 
 from pegboard import Call
-from pegboard.settings.layers import Layer
+from pegboard.settings import Layer
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ import stat
 
 import pytest
 
-from pegboard.settings.layers import Layer
+from pegboard.settings import Layer
 
 PS1 = "\ufeffx\r\n".encode("utf-16-le")
 

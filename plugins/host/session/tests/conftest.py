@@ -7,7 +7,7 @@ import pegboard_processes
 from pegboard import (
     Board,
 )
-from pegboard.settings.layers import Layer, Settings
+from pegboard.settings import Layer, Settings
 
 from .scripts import Anything, Echo, Mutate, Watching
 

@@ -8,7 +8,7 @@ import pytest
 import pegboard_files
 import pegboard_processes
 from pegboard import Board, Context, ProviderError, tool
-from pegboard.settings.layers import Layer, Settings
+from pegboard.settings import Layer, Settings
 from pegboard_session import ReplayProvider, Retries, Session, Stop, ToolCall
 
 from .scripts import Faulty, Saying, TextInput, answer, quick, text, turn, use

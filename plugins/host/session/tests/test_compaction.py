@@ -9,7 +9,7 @@ import pytest
 import pegboard_files
 import pegboard_processes
 from pegboard import Board, Context, ProviderError, SettingsError, hookimpl, tool
-from pegboard.settings.layers import Layer, Settings
+from pegboard.settings import Layer, Settings
 from pegboard_session import (
     Compacting,
     OpaqueBlock,

@@ -5,7 +5,7 @@ import pytest
 import pegboard_files
 import pegboard_processes
 from pegboard import Board, Context, hookimpl, tool
-from pegboard.settings.layers import Layer, Settings
+from pegboard.settings import Layer, Settings
 from pegboard_session import ReplayProvider, Session
 
 from .scripts import Echo, Mutate, TextInput, text, turn, use

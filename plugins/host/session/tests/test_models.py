@@ -5,7 +5,7 @@ from decimal import Decimal
 import pytest
 
 from pegboard import Board, DefinitionError, SettingsError, hookimpl
-from pegboard.settings.layers import Layer, Settings
+from pegboard.settings import Layer, Settings
 from pegboard_session import ModelTable, ReplayProvider, Session
 from pegboard_session.model_rows import fault_of
 from pegboard_session.model_table import rows_of

@@ -6,8 +6,7 @@ import pytest
 import pegboard_rules
 from pegboard import After, Allow, Board, Call, Context, Deny, Input, hookimpl, tool
 from pegboard.execution.dispatch import STOP
-from pegboard.settings import Settings
-from pegboard.settings.layers import Layer
+from pegboard.settings import Layer, Settings
 from pegboard_session import ReplayProvider, Session
 
 

@@ -15,7 +15,7 @@ from pegboard import (
     ProviderError,
 )
 from pegboard.errors import PegboardError
-from pegboard.settings.layers import Layer, Settings
+from pegboard.settings import Layer, Settings
 from pegboard_session import ReplayProvider, Session, Transcript, restore
 from pegboard_session.transcript import read
 

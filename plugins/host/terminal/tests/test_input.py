@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from .conftest import World, called, said
+import os
+
+from .conftest import PATIENCE, World, called, said
 
 PASTE, END_PASTE = "\x1b[200~", "\x1b[201~"
 UP, CTRL_C, CTRL_D, CTRL_R, ESC = "\x1b[A", "\x03", "\x04", "\x12", "\x1b"
@@ -122,3 +124,10 @@ def test_ctrl_c_stops_a_turn_and_ctrl_d_leaves(world: World) -> None:
     terminal.press(CTRL_D)
     assert terminal.end() == 0
     assert "Continue with: pegboard run --resume" in terminal.text.replace("\n", "")
+
+
+def test_a_terminal_that_is_gone_ends_the_conversation_without_its_signal(world: World) -> None:
+    terminal = world.open(said("Done.")).ready()  # It is not the controlling terminal: no signal comes.
+    os.close(terminal.leader)
+    terminal.leader = os.open(os.devnull, os.O_RDONLY)
+    assert terminal.process.wait(PATIENCE) >= 0

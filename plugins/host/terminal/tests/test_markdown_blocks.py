@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pegboard_terminal.markdown_blocks import LONG_TEXT, LONGEST_CODE, Block, MarkdownBlocks
+from pegboard_terminal.markdown_blocks import LONG_TEXT, LONGEST_CODE, LONGEST_LINE, Block, MarkdownBlocks
 from pegboard_terminal.pen import Pen, harmless
 
 
@@ -45,11 +45,24 @@ def test_nothing_is_lost_and_the_pieces_do_not_depend_on_how_the_text_came(text:
 def test_no_block_grows_with_the_answer() -> None:
     code = "```python\n" + "".join(f"    x = {number}\n" for number in range(500)) + "```\n"
     items = "".join(f"- item {number}\n" for number in range(500))
-    for text, most in ((code, LONGEST_CODE * 20), (items, 400), ("word " * 5_000, LONG_TEXT + 100)):
+    table = "| a | b |\n|---|---|\n" + "".join(f"| {number} | text |\n" for number in range(1_000))
+    cases = [(code, LONGEST_CODE * 20), (items, 400), ("word " * 5_000, LONG_TEXT + 100), (table, 2_000)]
+    endless = "x" * 20 * LONGEST_LINE
+    cases += [(endless, LONGEST_LINE + 100), (f"| {endless}", LONGEST_LINE + 100)]
+    cases += [(f"```\n{endless}\n```", 2 * LONGEST_LINE + 100), ("```\n" + "long " * 9_000, 2 * LONGEST_LINE + 100)]
+    for text, most in cases:
         pieces = cut(text, 24)
-        assert len(pieces) > 8
+        assert len(pieces) > 4
         assert max(len(block.text) for block in pieces) < most
         assert all(block.follows for block in pieces[1:])
+
+
+def test_the_pieces_of_a_long_table_are_tables() -> None:
+    head = "| a | b |\n|---|---|\n"
+    pieces = cut(head + "".join(f"| {number} | text |\n" for number in range(500)))
+    assert all(block.text.startswith(head) for block in pieces)
+    rows = [row for block in pieces for row in block.text.splitlines()[2:]]
+    assert rows == [f"| {number} | text |" for number in range(500)]
 
 
 def test_drawn_text_has_no_escapes_of_others() -> None:

@@ -116,7 +116,7 @@ NEEDED = "It requires a login. Run: pegboard mcp login docs"
 async def test_a_login_is_kept_for_the_person_alone_and_ends_with_a_logout(site):
     assert await site.state() == ("failed", NEEDED, "")
     code, said, shown = site.log_in()
-    assert (code, said) == (0, "Logged in at docs.\n"), said
+    assert (code, said) == (0, "Logged in to docs.\n"), said
     assert "You are logged in." in shown
     assert site.file.stat().st_mode & 0o777 == 0o600
     assert site.file.parent.stat().st_mode & 0o077 == 0
@@ -162,7 +162,7 @@ def test_a_connection_that_is_opened_and_left_does_not_end_the_login(site):
 def test_a_browser_that_comes_back_with_another_state_is_refused(site):
     forged = site.log_in(lambda back: re.sub("state=[^&]+", "state=forged", back))
     assert forged[0] == 1
-    assert forged[1].startswith("pegboard: The login at docs failed: ")
+    assert forged[1].startswith("pegboard: The login to docs failed: ")
     assert "state" in forged[1].lower()
     assert site.file is None or "tokens" not in json.loads(site.file.read_text())
     assert not site.notes.exists()  # The code was not even shown to the login server.
@@ -171,5 +171,5 @@ def test_a_browser_that_comes_back_with_another_state_is_refused(site):
 def test_a_login_server_that_says_no_is_quoted(site):
     Path(f"{site.notes}.no").touch()
     code, said, shown = site.log_in()
-    assert (code, said) == (1, "pegboard: The login at docs failed: You are not on the list.\n")
+    assert (code, said) == (1, "pegboard: The login to docs failed: You are not on the list.\n")
     assert "The login failed: You are not on the list." in shown

@@ -8,7 +8,7 @@ import pytest
 import pegboard_classifier
 import pegboard_rules
 from pegboard import Board, Context, Input, hookimpl, tool
-from pegboard.settings.layers import Layer, Settings
+from pegboard.settings import Layer, Settings
 from pegboard_classifier.classifier import parse
 from pegboard_session import ReplayProvider, Session
 

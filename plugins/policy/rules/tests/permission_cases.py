@@ -9,8 +9,8 @@ from typing import Any
 
 from pegboard import Context, Decision, Facts, Input, Part, Tool, ToolInfo, tool
 from pegboard.contract import with_paths
-from pegboard.execution.explain import Step, trace
 from pegboard.settings import Settings, load
+from pegboard_cli.explanation import Step, trace
 from pegboard_rules.modes import ALL
 from pegboard_rules.opinions import decide_by_rules, opinions
 

@@ -13,11 +13,11 @@ import pytest
 from pegboard import Allow, Ask, Context, Deny, Facts, Part
 from pegboard.errors import SettingsError
 from pegboard.settings import Settings
-from pegboard.settings.parsing import find_lines, lines_of
-from pegboard.settings.rules import bare_name, name_matches, split_rule
 from pegboard_rules.grammar import Rule
 from pegboard_rules.lint import covers, problems
 from pegboard_rules.ruleset import RuleSet
+from pegboard_settings import bare_name, name_matches, split_rule
+from pegboard_settings.parsing import find_lines, lines_of
 
 sys.path.insert(0, str(Path(__file__).parent))
 from permission_cases import INFOS, TOOLS, AgentInput, Bash, CommandInput, World, judge

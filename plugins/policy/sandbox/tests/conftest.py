@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from pegboard import Context, ProcessSpec
-from pegboard.settings.layers import Layer, Settings
+from pegboard.settings import Layer, Settings
 from pegboard_processes import ProcessExit
 from pegboard_processes.service import LocalProcesses
 from pegboard_sandbox import bubblewrap, hooks

@@ -13,7 +13,7 @@ import pytest
 import pegboard_processes
 import pegboard_sandbox
 from pegboard import Allow, Board, Call, Context, Input, ProcessSpec, Tool, ToolError, hookimpl
-from pegboard.settings.layers import Settings
+from pegboard.settings import Settings
 from pegboard_sandbox import bubblewrap, hooks, mechanism
 
 

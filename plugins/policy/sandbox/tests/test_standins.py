@@ -21,7 +21,7 @@ from pathlib import Path
 import anyio
 from pegboard import Context, ProcessSpec
 from pegboard_processes.service import LocalProcesses
-from pegboard.settings.layers import Layer, Settings
+from pegboard.settings import Layer, Settings
 from pegboard_hosts import tidy_up
 from pegboard_sandbox import hooks
 

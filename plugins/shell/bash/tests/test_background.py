@@ -7,8 +7,7 @@ import anyio
 import pytest
 
 from pegboard import Call, Turn
-from pegboard.settings import Settings
-from pegboard.settings.layers import Layer
+from pegboard.settings import Layer, Settings
 from pegboard_processes.background import LocalBackground
 from pegboard_processes.service import LocalProcesses
 from pegboard_session import ReplayProvider, Session

@@ -15,8 +15,7 @@ import anyio
 import pytest
 
 from pegboard import Call
-from pegboard.settings import Settings
-from pegboard.settings.layers import Layer
+from pegboard.settings import Layer, Settings
 from pegboard_bash import Program, programs, simple
 from pegboard_bash.confinement import HELD, confinement, diagnosis
 from pegboard_confine import HELPER, available

@@ -14,8 +14,7 @@ import pytest
 
 from pegboard import Board, Call, Context, ToolError
 from pegboard.context import Agent
-from pegboard.settings import Settings
-from pegboard.settings.layers import Layer
+from pegboard.settings import Layer, Settings
 from pegboard_bash.codes import ending, register_exit_codes
 from pegboard_bash.output import cleaned, shown
 from pegboard_bash.shape import shape_of

@@ -4,8 +4,7 @@ import anyio
 import pytest
 
 from pegboard import Board, Call
-from pegboard.settings import Settings
-from pegboard.settings.layers import Layer
+from pegboard.settings import Layer, Settings
 
 PROFILE = """
 echo "noise of a profile"

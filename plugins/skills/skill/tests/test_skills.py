@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from pegboard import Board, Call
-from pegboard.hosting import explain
+from pegboard_cli.explanation import explain
 from pegboard_session import Transcript, restore
 from pegboard_skill.skill_list import INTRODUCTION
 

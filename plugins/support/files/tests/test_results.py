@@ -13,8 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pegboard import TERMINAL_ESCAPE, Board, Call, Context, Document, Image, Input, Result, Text, tool
+from pegboard import Board, Call, Context, Document, Image, Input, Result, Text, tool
 from pegboard.hosting import text_size
+from pegboard_files import TERMINAL_ESCAPE
 from pegboard_files.results import Preview, ResultsStore, after, before
 
 RED = "\x1b[31m"

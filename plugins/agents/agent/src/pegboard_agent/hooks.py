@@ -89,5 +89,5 @@ def diagnose(settings: Settings) -> list[str]:
     features = Features(settings)
     found = load_index(lambda plugin: features.off(plugin) is None)["plugins"]
     known = catalogue(settings, {kind.name: kind for kind in BUILT_IN})
-    wrong = [*known.problems, *known.check(assemble(found, settings).known_names)]
+    wrong = [*known.problems, *known.check(set(assemble(found, settings).infos()))]
     return [*wrong, *(Fine(words) for words in known.quiet)]

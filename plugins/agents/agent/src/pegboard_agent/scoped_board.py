@@ -40,7 +40,7 @@ def with_own(pool: Pool, own: Pool | None) -> Pool:
     """The tools of a board and an agent's own; a name that is known on the board stays what it is there."""
     if own is None:
         return pool
-    known = pool.known_names
+    known = pool.infos()
     more = [entry for entry in own.entries if entry.name not in known]
     return Pool([*pool.entries, *more], [*pool.absent, *own.absent], pool.notices, pool.version)
 

@@ -100,7 +100,8 @@ def bake(
         baked["disable"] = [*settings.get("disable", []), *disabled]
     declared = installed["declared"]
     own = {name: record for name, record in declared["settings"].items() if record.get("owner") in inside}
-    read = read_values("baked", "--settings", baked, Keys({**declared, "settings": own}))
+    keys = Keys({"settings": own, "not_used": declared["not_used"], "faults": declared["faults"]})
+    read = read_values("baked", "--settings", baked, keys)
     for name, _ in read.unkept:
         dist = GUARDS[name]["owner"]
         raise UsageError(f"{name} in the settings needs {dist}, which is left out. Include it, or remove {name}.")

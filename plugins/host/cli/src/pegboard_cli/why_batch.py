@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pegboard import Board, Call, Context, PegboardError, ToolError
-from pegboard.hosting import explain
 from pegboard_cli import options
+from pegboard_cli.explanation import explain
 from pegboard_cli.main import OK, USAGE
 from pegboard_cli.signals import run_stoppable
 from pegboard_cli.why_command import as_data, showing_all

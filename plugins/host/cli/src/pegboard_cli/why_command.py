@@ -12,7 +12,7 @@ from pegboard_cli.main import ASKS, DENIED, OK, USAGE
 
 if TYPE_CHECKING:
     from pegboard import Decision, Settings
-    from pegboard.hosting import Explanation
+    from pegboard_cli.explanation import Explanation
 
 # Imports happen inside functions: a listing and --help must not load what only other commands need.
 
@@ -51,7 +51,7 @@ def run(words: list[str]) -> int:
     arguments = parse_arguments(given.arguments, parser)
 
     from pegboard import Board, Call, ToolError
-    from pegboard.hosting import explain
+    from pegboard_cli.explanation import explain
     from pegboard_cli.signals import run_stoppable
 
     board = Board.load(settings=showing_all(settings))

@@ -53,6 +53,7 @@ class Memory:
         self._shown: dict[str, str] = {}
         self._folders: dict[str, None] = {}
         self._read: dict[str, None] = {}
+        self._visited: dict[str, None] = {}
         self._told_skips: set[str] = set()
         self._is_new_ground = self._is_after_summary = False
         wanted = session.definition is None or session.definition.memory_files
@@ -76,11 +77,20 @@ class Memory:
 
     def visit(self, path: str) -> None:
         """A file was read: the memory files of its folder, and rules for it, are shown with the next results."""
-        workspace = self.workspace
-        if self.is_enabled and path not in self._read and workspace.holds(path):
-            self._read[path] = None
-            self._is_new_ground = True
-            self._enter(workspace, os.path.dirname(path))
+        if self.is_enabled and path not in self._read:
+            self._visited[path] = None
+
+    def _enter_visited(self) -> None:
+        """Look where the visited files are. Done once per request and not in each call, which would have to wait."""
+        if not self._visited:
+            return
+        workspace, visited = self.workspace, list(self._visited)
+        self._visited.clear()
+        for path in visited:
+            if workspace.holds(path):
+                self._read[path] = None
+                self._is_new_ground = True
+                self._enter(workspace, os.path.dirname(path))
 
     def _enter(self, workspace: Workspace, folder: str) -> None:
         self._folders |= dict.fromkeys(workspace.chain(folder))
@@ -89,6 +99,7 @@ class Memory:
         """All memory files as they are now, whether they were shown or not."""
         if not self.is_enabled:
             return Collection()
+        self._enter_visited()
         workspace, settings = self.workspace, self._session.ctx.settings
         self._enter(workspace, workspace.cwd)
         collector = Collector(workspace, settings.get("memory.fileChars"), self._filter(workspace.root))
@@ -96,6 +107,7 @@ class Memory:
 
     def news(self, moment: str) -> list[str]:
         """What the next user message has to say about memory files; afterwards it counts as said."""
+        self._enter_visited()
         if not self.is_enabled or (moment != "prompt" and not self._is_new_ground):
             return []
         self._is_new_ground = False

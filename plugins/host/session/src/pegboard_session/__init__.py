@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from pegboard_session.restored import Restored as Restored
     from pegboard_session.restored import restore as restore
     from pegboard_session.retries import Retries as Retries
+    from pegboard_session.session_options import SessionOptions as SessionOptions
     from pegboard_session.slash_commands import Expansion as Expansion
     from pegboard_session.slash_commands import SlashAnswer as SlashAnswer
     from pegboard_session.slash_commands import SlashCommand as SlashCommand
@@ -90,6 +91,7 @@ _HOME = {
     "Restored": "restored",
     "Retries": "retries",
     "Session": "loop",
+    "SessionOptions": "session_options",
     "SessionUsage": "usage",
     "SlashAnswer": "slash_commands",
     "SlashCommand": "slash_commands",

@@ -9,6 +9,7 @@ from pegboard import JSON
 from pegboard_session.cleared_results import drop_thinking
 from pegboard_session.deferred_tools import deferred_reminder
 from pegboard_session.history import Block, as_message, call_ids, portable
+from pegboard_session.model_tools import cache_breakpoints
 from pegboard_session.providers import CachePoints, Request
 from pegboard_session.reminders import as_reminder, collect_reminders
 from pegboard_session.restored import Restored
@@ -115,7 +116,7 @@ class Conversation:
             self._definitions[1],
             self.answer_tokens,
             session.options,
-            CachePoints(tuple(pool.cache_breakpoints()), system=True, last_message=True),
+            CachePoints(cache_breakpoints(pool), system=True, last_message=True),
             session.asking.options,
             tuple(entry.name for entry in pool.fetched(loaded)),
         )

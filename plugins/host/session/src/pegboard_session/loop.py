@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, Unpack
 
 from pegboard import JSON, Context, Event, ProviderError, Result
-from pegboard.hosting import STOP
+from pegboard.hosting import STOP, refuse_unknown
 from pegboard_processes import Task
-from pegboard_session.agents import AgentDefinition
 from pegboard_session.announcements import Announcements
 from pegboard_session.answer import Answer
 from pegboard_session.boards import SessionBoard, ToolBoard
@@ -31,11 +30,11 @@ from pegboard_session.restored import OWN_LINES, Restored
 from pegboard_session.retries import Retries
 from pegboard_session.session_changes import change_mode, change_model
 from pegboard_session.session_hooks import HookCalls, text_of
+from pegboard_session.session_options import SessionOptions
 from pegboard_session.session_services import open_services, start
 from pegboard_session.structured_output import StructuredOutput
 from pegboard_session.system_prompt import SystemPrompt
 from pegboard_session.time_limit import within_time
-from pegboard_session.transcript import Transcript
 from pegboard_session.usage import Account, Budget, SessionUsage
 
 MAX_TURNS = 200
@@ -44,54 +43,33 @@ MAX_TURNS = 200
 class Session:
     """One conversation. `async with Session(board, provider, model="…") as session: await session.run("…")`."""
 
-    def __init__(
-        self,
-        board: ToolBoard,
-        provider: Provider,
-        *,
-        model: str = "",
-        system: Sequence[str] = (),
-        ctx: Context | None = None,
-        max_turns: int = MAX_TURNS,
-        max_tokens: int | None = None,
-        options: Mapping[str, Any] | None = None,
-        transcript: Transcript | None = None,
-        retries: Retries | None = None,
-        session_id: str = "",
-        parent: Session | None = None,
-        usage: SessionUsage | None = None,
-        budget: Budget | None = None,
-        definition: AgentDefinition | None = None,
-        output_schema: JSON | None = None,
-    ) -> None:
-        """`system` are instructions in place of those that a plugin brings. `options` go to the provider as they are.
-
-        `parent` is the session that starts this one for a sub-agent: the two share questions, services and costs. A
-        sub-agent passes its own `usage` and `budget`; the user's session has those of the settings. `definition` says
-        which agent the session is, if it is one. Final answers follow the `output_schema`.
-        """
-        self.board, self.provider, self.system = board, provider, system
+    def __init__(self, board: ToolBoard, provider: Provider, **given: Unpack[SessionOptions]) -> None:
+        """`SessionOptions` says what may be given."""
+        refuse_unknown(given, SessionOptions, "A session")
+        self.board, self.provider, self.system = board, provider, given.get("system", ())
         self.models = ModelTable.of(board, provider)
-        self.model = self.models.resolve(model)
-        self.max_turns, self.options, self.definition = max_turns, dict(options or {}), definition
-        self.transcript, self.parent = transcript, parent
-        self.output = StructuredOutput(output_schema)
-        self.asking = Asking(self, output_schema)
-        self.max_tokens: int = max_tokens or self.asking.max_tokens
-        self.retries = retries or Retries.of(board.settings)
-        self.id = session_id or uuid.uuid4().hex
-        self.usage: SessionUsage = usage or SessionUsage(parent=parent.usage if parent else None)
-        budget, above = budget or Budget.of(board.settings), parent.account if parent else None
+        self.model = self.models.resolve(given.get("model", ""))
+        self.max_turns, self.options = given.get("max_turns", MAX_TURNS), dict(given.get("options") or {})
+        self.definition, self.transcript = given.get("definition"), given.get("transcript")
+        self.parent = parent = given.get("parent")
+        self.output = StructuredOutput(given.get("output_schema"))
+        self.asking = Asking(self, given.get("output_schema"))
+        self.max_tokens: int = given.get("max_tokens") or self.asking.max_tokens
+        self.retries = given.get("retries") or Retries.of(board.settings)
+        self.id = given.get("session_id") or uuid.uuid4().hex
+        self.usage: SessionUsage = given.get("usage") or SessionUsage(parent=parent.usage if parent else None)
+        budget, above = given.get("budget") or Budget.of(board.settings), parent.account if parent else None
         self.account: Account = Account(self.models, self.usage, budget, above)
         self.account.price(self.model)  # A budget that could not be kept is refused now.
         self.restored = Restored()
         """What an earlier process left behind, for plugins that continue from it."""
         self.conversation, self.system_prompt = Conversation(self), SystemPrompt(self)
-        self.tools = ModelTools(board, ctx.agent.kind if ctx else "main")
+        ctx = given.get("ctx") or board.context()
+        self.tools = ModelTools(board, ctx.agent.kind)
         """The tools of the board as the model gets them."""
         self.desk = SessionBoard(board, self.id)
         # The gate too: a tool calls others with the tools of this session's agent, wherever the context comes from.
-        self.ctx = replace(ctx or board.context(), session_id=self.id, gate=self.desk.nested)
+        self.ctx = replace(ctx, session_id=self.id, gate=self.desk.nested)
         self.hooks, self.interruption = HookCalls(board, of_agent=parent is not None), Interruption()
         self._exchange: Exchange = Exchange(self, parent._exchange if parent else None)
         self.is_running, self._context = False, list[Block]()

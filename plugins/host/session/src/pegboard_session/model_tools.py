@@ -80,3 +80,15 @@ def _refusal(entry: Entry, pool: Pool, profile: ModelProfile) -> str:
     if other and pool.get(other):
         return f"{name} is replaced by {other} for the model {profile.model}. Use {other}."
     return f"{name} is not offered to the model {profile.model}." if name in profile.hidden_tools else ""
+
+
+def cache_breakpoints(pool: Pool) -> tuple[int, ...]:
+    """The positions after which a provider may cache: end of the built-ins, end of the last partition.
+
+    What was fetched comes after both and is not part of either.
+    """
+    partitions = [entry.partition for entry in pool.entries if not entry.deferred]
+    ends = {len(partitions) - 1} if partitions else set[int]()
+    if "built-in" in partitions:
+        ends.add(partitions.count("built-in") - 1)
+    return tuple(sorted(ends))

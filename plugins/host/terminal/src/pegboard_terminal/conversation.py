@@ -45,6 +45,7 @@ class Conversation:
         view = self.view
         keyboard = Keyboard(view.screen, self)
         view.quiet = keyboard.quiet
+        view.screen.on_gone = self.leave
         ending: int | SlashSwitch = 0
         gc.freeze()
         with view.opened(self.session):

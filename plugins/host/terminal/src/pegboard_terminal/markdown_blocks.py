@@ -1,7 +1,8 @@
 """Cut Markdown into blocks while it is written, so that each block is drawn once and only the last one again.
 
 The cost of an answer then depends on its longest block and not on its length. A block that grows too long is cut where
-that is least visible: code between lines, a list between its items, a paragraph between lines.
+that is least visible: code between lines, a list between its items, a paragraph between lines, a table between its rows
+with its head repeated. A line without an end is cut where it is.
 """
 
 from __future__ import annotations
@@ -17,6 +18,11 @@ LONG_CODE, LONGEST_CODE = 24, 48
 LONG_LIST = 12
 LONG_TEXT = 2_000
 """Characters after which a paragraph may be cut at the end of a line, or of a word."""
+LONG_TABLE = 60
+"""Lines of a table after which it is cut."""
+LONGEST_LINE = 4 * LONG_TEXT
+"""Characters after which a line is cut anywhere: drawing the rest of it again and again would hold up the keys."""
+TABLE_RULE = re.compile(r" {0,3}\|?[ :|-]*-[ :|-]*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +52,11 @@ class MarkdownBlocks:
             self._take(line.removesuffix("\r"), done)
         if len(self._partial) > LONG_TEXT and not self._fence:
             self._cut_partial(done)
+        while len(self._partial) > LONGEST_LINE:
+            piece, self._partial = self._partial[:LONGEST_LINE], self._partial[LONGEST_LINE:]
+            self._take(piece, done)
+            if not self._fence:
+                self._flush(done, follows=True)
         return done
 
     @property
@@ -81,11 +92,13 @@ class MarkdownBlocks:
                 self._opening = ""
             return
         count = len(self._lines)
-        if self._opening and (count > LONGEST_CODE or (count > LONG_CODE and line[:1].strip())):
+        is_long = count > LONGEST_CODE or self._size >= LONGEST_LINE
+        if self._opening and (is_long or (count > LONG_CODE and line[:1].strip())):
             self._lines.append(self._fence)
             self._flush(done, follows=True)
             self._lines = [self._opening]
         self._lines.append(line)
+        self._size += len(line)
 
     def _take_text(self, line: str, done: list[Block]) -> None:
         """A line that is not empty, outside code."""
@@ -102,6 +115,10 @@ class MarkdownBlocks:
             self._flush(done, follows=is_item and was_item)
         elif (is_item and was_item and len(self._lines) > LONG_LIST) or self._is_long(line, was_item):
             self._flush(done, follows=True)
+        elif self._is_table() and (len(self._lines) > LONG_TABLE or self._size > LONGEST_LINE):
+            head = self._lines[:2]
+            self._flush(done, follows=True)
+            self._lines = head
         self._blank = False
         self._lines.append(line)
         self._size += len(line)
@@ -109,8 +126,11 @@ class MarkdownBlocks:
             self._flush(done)
 
     def _is_long(self, line: str, in_list: bool) -> bool:
-        """Whether a paragraph is so long that it is cut before this line. A table is never cut."""
+        """Whether a paragraph is so long that it is cut before this line."""
         return self._size > LONG_TEXT and not in_list and "|" not in line
+
+    def _is_table(self) -> bool:
+        return len(self._lines) > 1 and "|" in self._lines[0] and bool(TABLE_RULE.fullmatch(self._lines[1]))
 
     def _cut_partial(self, done: list[Block]) -> None:
         """A line without an end: cut it after a word."""

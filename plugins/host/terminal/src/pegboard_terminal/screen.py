@@ -71,6 +71,8 @@ class Screen:
         self.status: Callable[[], str] = str
         self.moving: Callable[[], bool] = lambda: False
         self.before_frame: Callable[[], None] = lambda: None
+        self.on_gone: Callable[[], None] = lambda: None
+        """Called when no more keys can come: the terminal was closed, and its signal is ignored or did not come."""
         self.prompt = PROMPT
         self.keys = KeyBindings()
         self.completer: Completer = completer or DummyCompleter()
@@ -154,6 +156,7 @@ class Screen:
         started = asyncio.Event()
         # A task of its own: cancelling it in the middle would leave the terminal in raw mode.
         self._task = asyncio.create_task(self.app.run_async(pre_run=started.set, handle_sigint=False))
+        self._task.add_done_callback(lambda _: self.on_gone())
         waiting = asyncio.create_task(started.wait())
         await asyncio.wait([waiting, self._task], return_when=asyncio.FIRST_COMPLETED)
         waiting.cancel()
@@ -161,6 +164,7 @@ class Screen:
 
     async def close(self) -> None:
         """Give the terminal back, with everything printed that was to be. Shield it from cancellation."""
+        self.on_gone = lambda: None
         if self._timer:
             self._timer.cancel()
             self._timer = None
@@ -170,7 +174,10 @@ class Screen:
                 self.app.renderer.erase()
                 self.app.exit()
             await asyncio.wait([self._task])
-            if not self._task.cancelled() and (error := self._task.exception()):
+            error = None if self._task.cancelled() else self._task.exception()
+            if isinstance(error, EOFError):  # There is no terminal to write to.
+                self._pending = []
+            elif error:
                 raise error
         self._loop = self._task = None
         self._write(self._pending)

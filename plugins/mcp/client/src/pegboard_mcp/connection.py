@@ -139,8 +139,10 @@ class Connection:
 
     def look_whether_it_lives(self) -> None:
         """A call has failed. The reason may be that the server is gone: that is known before a call fails for it."""
-        if self._closed.is_set() and self.client is not None:
-            self.client, self.state, self.problem = None, "lost", self._why
+        if self._closed.is_set():
+            self.problem = self._why or self.problem
+            if self.client is not None:
+                self.client, self.state = None, "lost"
 
     def mark_changed(self) -> None:
         """The server says that one of its lists is another one now."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from pegboard import ProcessSpec
 from pegboard_mcp.config import ConfigError, ServerConfig
-from pegboard_mcp.stdio import process_spec, start
+from pegboard_mcp.stdio import MOST_MESSAGE, process_spec, start
 
 if TYPE_CHECKING:
     from pegboard_mcp.connection import Connection, Where
@@ -35,6 +35,7 @@ async def _remote(connection: Connection, where: Where) -> AsyncIterator[tuple[A
     from mcp.client.sse import sse_client
     from mcp.client.streamable_http import streamable_http_client
 
+    from pegboard_mcp.http_body import limited
     from pegboard_mcp.oauth import auth_for
 
     server = connection.server
@@ -45,10 +46,12 @@ async def _remote(connection: Connection, where: Where) -> AsyncIterator[tuple[A
             yield streams
         return
     timeout = httpx2.Timeout(30, read=300)
-    watch = {"response": [connection.note_response]}
+    watch = {"response": [connection.note_response, limited(connection.lost)]}
+    # A small body that unpacks to a large one could not be limited before it is unpacked.
+    asked = {**headers, "Accept-Encoding": "identity"}
     async with (
-        httpx2.AsyncClient(headers=headers, auth=auth, timeout=timeout, event_hooks=watch) as http,
-        streamable_http_client(url, http_client=http) as streams,
+        httpx2.AsyncClient(headers=asked, auth=auth, timeout=timeout, event_hooks=watch) as http,
+        streamable_http_client(url, http_client=http, max_sse_event_size=MOST_MESSAGE) as streams,
     ):
         yield streams
 

@@ -38,13 +38,13 @@ class Workspace:
     def __init__(self, board: Board, base: Context, *, shared: bool) -> None:
         self.board, self._base, self.shared = board, base, shared
         self.options = turn_options(board.settings)
+        self.options["abandoned"] = AbandonedThreads()
         self.gate = Gate(self.options["cap"])
         self.approved: set[str] = set()
         """Rules that the person agreed to until this client leaves."""
         self.log_level = "info"
         self.used = time.monotonic()
         self.busy = 0
-        self._abandoned = AbandonedThreads()
         self._offered: list[str] | None = None
         self._closing, self.closed = Event(), Event()
 
@@ -108,7 +108,7 @@ class Workspace:
             exchange.fail(error.message, error.code)
             return
         ctx = replace(ctx, on_progress=exchange.report)
-        results, _ = await run_calls(self.board, [exchange.call], ctx, abandoned=self._abandoned, **self.options)
+        results, _ = await run_calls(self.board, [exchange.call], ctx, **self.options)
         if not self.shared and results[0].change is not None:
             self.ctx = self.ctx.after(results[0].change)
         exchange.finish(results[0])

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-from pegboard import TERMINAL_ESCAPE
+from pegboard_files import TERMINAL_ESCAPE
 from pegboard_processes.background import whole_characters
 
 ON_SUCCESS, ON_FAILURE, PREVIEW = 30_000, 10_000, 4_000

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pegboard import Allow, Board, Call, Context, ToolError
-from pegboard.execution.explain import explain
 from pegboard.settings import load
 from pegboard_bash.bash import Bash, BashInput
 from pegboard_bash.bash_call import BashCall
 from pegboard_bash.understanding import FAILED
+from pegboard_cli.explanation import explain
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from pegboard import hookimpl
 
 if TYPE_CHECKING:
     from pegboard import Settings
+    from pegboard_files.escapes import TERMINAL_ESCAPE as TERMINAL_ESCAPE
     from pegboard_files.interface import FileEvent as FileEvent
     from pegboard_files.interface import FileListener as FileListener
     from pegboard_files.interface import Files as Files
@@ -50,6 +51,7 @@ _HOME = {
     ),
     "LocalFiles": "service",
     "ResultsStore": "results",
+    "TERMINAL_ESCAPE": "escapes",
     "UndoStore": "undo",
 }
 

@@ -17,9 +17,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import TypeGuard
 
-from pegboard import TERMINAL_ESCAPE, Block, Result, Text
+from pegboard import Block, Result, Text
 from pegboard.hosting import text_size
 from pegboard.settings import private_folder, state_dir
+from pegboard_files.escapes import TERMINAL_ESCAPE
 
 LONGEST_ESCAPE = 4_096
 INTRODUCERS = re.compile("[\x1b\x9b\x9d]")

@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
-from pegboard.settings import state_dir
+from pegboard_settings import state_dir
 
 SUFFIX = ".jsonl"
 

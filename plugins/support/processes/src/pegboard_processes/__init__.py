@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from pegboard_processes.interface import Process as Process
     from pegboard_processes.interface import Processes as Processes
     from pegboard_processes.interface import ProcessExit as ProcessExit
+    from pegboard_processes.interface import ProcessSpec as ProcessSpec
     from pegboard_processes.interface import Started as Started
     from pegboard_processes.interface import Starter as Starter
     from pegboard_processes.interface import Task as Task
@@ -48,6 +49,7 @@ _HOME = {
             "OpenProcess",
             "Process",
             "ProcessExit",
+            "ProcessSpec",
             "Processes",
             "Started",
             "Starter",

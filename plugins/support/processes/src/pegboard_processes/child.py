@@ -14,8 +14,8 @@ from typing import Protocol
 
 import anyio
 
-from pegboard import ProcessSpec, ToolError
-from pegboard_processes.interface import OnBytes, ProcessExit, Started
+from pegboard import ToolError
+from pegboard_processes.interface import OnBytes, ProcessExit, ProcessSpec, Started
 from pegboard_processes.memory import MemoryCap, cap_memory
 from pegboard_processes.reaper import ProcessTree, latest_process
 from pegboard_processes.streams import Pipe, Sink

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
-
-from pegboard import ProcessSpec
 
 
 class Started(Protocol):
@@ -41,6 +39,41 @@ class Starter(Protocol):
         `enter` is called with the id of the process before it does anything: it puts it under a limit.
         """
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessSpec:
+    """A process that is about to start, as `wrap_process` hooks see and change it."""
+
+    argv: tuple[str, ...]
+    cwd: Path
+    env: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """Variables on top of the host's scrubbed environment. Hooks see, and may change, the whole environment here."""
+    writable: tuple[Path, ...] = ()
+    """Folders the process may write to; a sandbox refuses the rest."""
+    network: bool = True
+    stdin: bytes | None = field(default=None, repr=False)
+    """What the process reads; None is an empty input."""
+    timeout: float | None = None
+    """Seconds until the whole tree is ended."""
+    max_output_bytes: int = 5_000_000_000
+    """A process that writes more is ended with all it started."""
+    keep_output: bool = True
+    """False when the callbacks are all that is wanted: no file is written."""
+    unsandboxed: bool = False
+    """Whether it asks to run outside any sandbox; the sandbox decides."""
+    max_memory_bytes: int | None = None
+    """What the process and all it starts may use together; whoever asks for more is ended by the kernel."""
+    opens: tuple[Path, ...] = ()
+    """Protected folders that the tool itself has to change, such as the worktrees of git. No model chooses these."""
+    starter: Starter | None = field(default=None, repr=False)
+    """Who starts it, where the host does not do so itself. Hooks leave it alone."""
+    confined: bool = False
+    """Whether its starter holds it to reading, which is at least what a sandbox would hold it to."""
+    on_end: Callable[[], None] | None = field(default=None, repr=False)
+    """Called once, when the process has ended or could not be started: for what a hook has set up around it.
+
+    A hook that finds one here calls it from its own. It must not wait for anything."""
 
 
 @dataclass(frozen=True, slots=True)

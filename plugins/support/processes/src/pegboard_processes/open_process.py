@@ -13,9 +13,9 @@ from contextlib import suppress
 import anyio
 import anyio.lowlevel
 
-from pegboard import ProcessSpec, ToolError
+from pegboard import ToolError
 from pegboard_processes.child import Child
-from pegboard_processes.interface import OnBytes, ProcessExit
+from pegboard_processes.interface import OnBytes, ProcessExit, ProcessSpec
 
 CHUNK = 65_536
 MOST = 16 * 1024 * 1024

@@ -17,12 +17,12 @@ from types import TracebackType
 import anyio
 from anyio.abc import TaskGroup
 
-from pegboard import ProcessSpec, ToolError
+from pegboard import ToolError
 from pegboard_hosts import Note, note, tidy_up
 from pegboard_processes.child import Child, ChildPipe, spawn, spawn_with
 from pegboard_processes.environment import scrubbed
 from pegboard_processes.groups import leave
-from pegboard_processes.interface import OnBytes, ProcessExit
+from pegboard_processes.interface import OnBytes, ProcessExit, ProcessSpec
 from pegboard_processes.open_process import Conversation, Inlet, Outlet, StderrTail
 from pegboard_processes.orphans import mark
 from pegboard_processes.reaper import GRACE, MARKER

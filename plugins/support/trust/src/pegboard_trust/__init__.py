@@ -15,8 +15,7 @@ import os
 import stat
 import time
 
-from pegboard import SettingsError
-from pegboard.settings import state_dir
+from pegboard_settings import SettingsError, state_dir
 
 # Imports happen inside functions: every command asks for trust at its start, and most find nothing to read.
 

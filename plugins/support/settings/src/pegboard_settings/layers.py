@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import os
 
-# Imports happen inside functions: a listing with a warm index must not load what it does not use.
+from pegboard_settings.keys import Keys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from typing import Any
 
-    from pegboard.errors import SettingsError
-    from pegboard.settings.keys import Keys
+    from pegboard_settings.errors import SettingsError
 
 ORDER = ("baked", "managed", "cli", "env", "local", "project", "user")
 FROM_REPOSITORY = ("local", "project")
@@ -22,6 +21,11 @@ OF_THE_OWNER = ("baked", "managed")
 """Layers of whoever built the artefact or owns the machine. What they ask for and cannot be kept stops everything."""
 
 NOTHING = object()
+
+
+def none_declared(env: Mapping[str, str] | None) -> Keys:
+    """No setting at all: this library by itself declares none."""
+    return Keys()
 
 
 class Layer:
@@ -68,6 +72,10 @@ class Settings:
     `get("acme.limit")` is what a tool needs. The other members are for listings, guards and tests.
     """
 
+    find_keys: Callable[[Mapping[str, str] | None], Keys] = staticmethod(none_declared)
+    """Which settings there are, where none were handed in. The core puts a function here that knows what is installed.
+    It is given the environment variables."""
+
     def __init__(
         self,
         layers: Iterable[Layer] = (),
@@ -95,11 +103,9 @@ class Settings:
 
     @property
     def keys(self) -> Keys:
-        """Every setting that the core and installed distributions declare."""
+        """Every setting that was declared."""
         if self._keys is None:
-            from pegboard.settings.keys import installed_keys  # It reads the index; most settings know their keys.
-
-            self._keys = installed_keys()
+            self._keys = self.find_keys(None)
         return self._keys
 
     def get(self, key: str, default: Any = NOTHING) -> Any:

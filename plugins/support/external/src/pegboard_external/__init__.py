@@ -10,10 +10,10 @@ from typing import Any, Literal
 
 from pydantic import ConfigDict, Field, create_model
 
-from pegboard.context import Context
-from pegboard.contract import NAME, Tool
-from pegboard.errors import DefinitionError
-from pegboard.inputs import Input
+from pegboard import Context, DefinitionError, Input, Tool
+from pegboard.hosting import TOOL_NAME
+
+__all__ = ["ExternalTool"]
 
 TYPES: dict[str, Any] = {
     "string": str,
@@ -71,7 +71,7 @@ class ExternalTool(Tool[Input, Any]):
 
 def check_schema(name: str, schema: Any) -> None:
     """Refuse a schema that no provider would take, with the reason."""
-    if not isinstance(name, str) or not NAME.fullmatch(name):
+    if not isinstance(name, str) or not TOOL_NAME.fullmatch(name):
         raise DefinitionError(f"{name!r} is not a legal tool name. Use 1 to 64 letters, digits, _ and -.")
     if not isinstance(schema, Mapping):
         raise DefinitionError(f"{name}: the input schema must be an object, got {type(schema).__name__}.")

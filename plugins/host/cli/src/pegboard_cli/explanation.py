@@ -2,21 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pegboard.calls import Ask, Call, Decision, Deny
-from pegboard.context import Context
-from pegboard.contract import Facts, Tool, resolve_paths, with_paths
-from pegboard.execution.dispatch import CallRun, ToolHost
-from pegboard.execution.hooks import look_before, maybe_await, refuse_invalid
-from pegboard.execution.permission import opinions_of
-from pegboard.extensions import Mode
-from pegboard.hookspecs import CORE_HOOKS
-from pegboard.inputs import fingerprint, validate
-from pegboard.permission.decide import READS, SAFETY, Modes, by_facts, by_paths, decide, may_classify
-from pegboard.settings import Settings
+from pegboard import Ask, Call, Context, Decision, Deny, Facts, Mode, Settings, Tool
+from pegboard.hosting import BoundHooks, CallRun, ToolHost, consider, fingerprint
+from pegboard.permission import READS, SAFETY, Modes, by_facts, by_paths, decide, may_classify, with_paths
 
 MARK = "runs_user_commands"
 """What a plugin is asked before a call is explained: True, names of its hooks, or a function of tool and settings that
@@ -48,6 +40,19 @@ class Explanation:
     """Who could still change the answer, and was not asked because asking has effects; a sentence each."""
 
 
+class HooksWithout(BoundHooks):
+    """The hooks of a board without some hooks of some plugins. `left_out` are these, as pairs of plugin and hook."""
+
+    def __init__(self, hooks: BoundHooks, leave_out: Callable[[object, str], bool]) -> None:
+        self.left_out: list[tuple[str, str]] = []
+        self._bound, self.modes = {}, hooks.modes
+        for name in hooks.names():
+            self.left_out += [(bound.plugin_name, name) for bound in hooks.bound(name) if leave_out(bound.plugin, name)]
+            self._bound[name] = [bound for bound in hooks.bound(name) if not leave_out(bound.plugin, name)]
+            setattr(self, name, tuple(bound.function for bound in self._bound[name]))
+        self._observers = self.observe
+
+
 async def explain(call: Call, ctx: Context, board: ToolHost) -> Explanation:
     """Judge a call as dispatch would, up to the point where it would ask or run.
 
@@ -56,19 +61,12 @@ async def explain(call: Call, ctx: Context, board: ToolHost) -> Explanation:
     """
     bound = board.find(call.name)
     run, tool = CallRun(call, ctx, bound), bound.tool
-    run.restart()
-    run.tool = tool
-    hooks, left_out = board.hooks.without(lambda plugin, hook: hook in commanding(plugin, tool, ctx.settings))
-    run.args, _ = validate(tool.name, tool.input, call.input)
-    refuse_invalid(run, run.args, hooks)
-    await look_before(run, hooks)
-    facts: Facts = await maybe_await(tool.facts(run.args, run.ctx))
-    run.facts, _ = resolve_paths(facts, run.ctx)
-    opinions = [*run.opinions, *await opinions_of(run, hooks)]
+    hooks = HooksWithout(board.hooks, lambda plugin, hook: runs_commands(plugin, hook, tool, ctx.settings))
+    facts, opinions = await consider(run, hooks)
     decision, steps = trace(tool, run.facts, run.ctx, opinions, hooks.modes)
     not_run = [
         f"{plugin} runs commands of the user in {hook}; they were not run and may deny, ask or change the input."
-        for plugin, hook in left_out
+        for plugin, hook in hooks.left_out
         if hook in DECIDING or (hook == ANSWERING and isinstance(decision, Ask))
     ]
     if may_classify(decision, hooks.modes.effective(ctx.mode, ctx.settings)) and board.hooks.classify_call:
@@ -77,11 +75,11 @@ async def explain(call: Call, ctx: Context, board: ToolHost) -> Explanation:
     return Explanation(tool.name, seen, fingerprint(seen), facts, decision, tuple(steps), tuple(not_run))
 
 
-def commanding(plugin: object, tool: Tool[Any, Any], settings: Settings) -> Collection[str]:
-    """The hooks of a plugin that start what the user configured, by its own word."""
+def runs_commands(plugin: object, hook: str, tool: Tool[Any, Any], settings: Settings) -> bool:
+    """Whether a hook of a plugin starts what the user configured, by the plugin's own word."""
     mark: Any = getattr(plugin, MARK, False)
     said: Any = mark(tool, settings) if callable(mark) else mark
-    return said if not isinstance(said, bool) else CORE_HOOKS if said else ()
+    return said if isinstance(said, bool) else hook in said
 
 
 def trace(

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from pegboard.settings.keys import misfit
-from pegboard.settings.parsing import find_lines, find_value
-from pegboard.wording import shown
+from pegboard_settings.keys import misfit
+from pegboard_settings.parsing import find_lines, find_value
+from pegboard_settings.wording import shown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from pegboard.settings.keys import Key
+    from pegboard_settings.keys import Key
 
 NOTHING = object()
 

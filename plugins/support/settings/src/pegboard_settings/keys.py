@@ -1,8 +1,8 @@
-"""The settings that exist, those of the core and those that installed distributions declare, and what fits them."""
+"""The settings that exist, as they were declared, and what fits them."""
 
 from __future__ import annotations
 
-from pegboard.wording import shown
+from pegboard_settings.wording import shown
 
 # Imports happen inside functions: a listing with a warm index must not load what it does not use.
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
     from typing import Any
 
-    from pegboard.records import Declared, SettingRecord
+    from pegboard_settings.records import DeclaredSettings, GuardRecord, SettingRecord
 
 MODES = ("default", "manual", "acceptEdits", "plan", "auto", "dontAsk", "bypassPermissions")
 
@@ -40,10 +40,13 @@ class Key:
 class Keys:
     """Every declared setting by name, in the order in which listings show them."""
 
-    def __init__(self, declared: Declared | None = None) -> None:
+    guards: Mapping[str, GuardRecord] = {}
+    """Settings that promise protection, declared or not: where nothing installed declares one, it is missed."""
+    namespaces: Mapping[str, str] = {}
+    """Which distribution may declare the settings with this name or in this group, installed or not."""
+
+    def __init__(self, declared: DeclaredSettings | None = None) -> None:
         self.records = dict(declared["settings"]) if declared else {}
-        if "disable" not in self.records:
-            self.records = core_settings() | self.records
         self.not_used: Mapping[str, tuple[str, Any]] = declared["not_used"] if declared else {}
         self.faults: list[tuple[str, str]] = declared["faults"] if declared else []
         self.groups = groups_of(self.records)
@@ -57,7 +60,7 @@ class Keys:
 
     def __getitem__(self, name: str) -> Key:
         if name not in self.records:
-            from pegboard.wording import did_you_mean
+            from pegboard_settings.wording import did_you_mean
 
             hint = did_you_mean(name, self.records)
             raise KeyError(f"No installed distribution declares the setting {name!r}.{hint}")
@@ -75,23 +78,9 @@ class Keys:
         return record.get("owner", "") if record else ""
 
 
-def core_settings() -> dict[str, SettingRecord]:
-    """The core's own settings, from its own file: they hold even where the index cannot see the core."""
-    from pegboard.plugins.declarations import read_core
-
-    return read_core()
-
-
 def groups_of(names: Iterable[str]) -> set[str]:
     """The prefixes before each dot: objects in a file whose members are settings."""
     return {name[:at] for name in names if "." in name for at, character in enumerate(name) if character == "."}
-
-
-def installed_keys(env: Mapping[str, str] | None = None) -> Keys:
-    """The settings of the core and of everything that is installed; nothing is imported to find them."""
-    from pegboard.plugins.index import declared
-
-    return Keys(declared(env))
 
 
 def misfit(key: Key, value: object) -> str | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pegboard.errors import SettingsError
+from pegboard_settings.errors import SettingsError
 
 # Imports happen inside functions: a listing with a warm index must not load what it does not use.
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from json import JSONDecoder
     from typing import Any
 
-    from pegboard.settings.keys import Key
+    from pegboard_settings.keys import Key
 
 MOST_DIGITS = 19
 SPACE = " \t\r\n"

@@ -6,23 +6,21 @@ import errno
 import os
 import stat
 
-from pegboard.errors import SettingsError
-from pegboard.reserved import GUARDS, NAMESPACES
-from pegboard.settings import locations as places
-from pegboard.settings.keys import groups_of, installed_keys, misfit
-from pegboard.settings.layers import FROM_REPOSITORY, OF_THE_OWNER, Layer, Notice, Settings, Withheld
-from pegboard.settings.parsing import find_value, from_variable, parse
-from pegboard.settings.rules import rule_text
-from pegboard.wording import did_you_mean, shown, slip
+from pegboard_settings import locations as places
+from pegboard_settings.errors import SettingsError
+from pegboard_settings.keys import groups_of, misfit
+from pegboard_settings.layers import FROM_REPOSITORY, OF_THE_OWNER, Layer, Notice, Settings, Withheld
+from pegboard_settings.parsing import find_value, from_variable, parse
+from pegboard_settings.rules import rule_text
+from pegboard_settings.wording import did_you_mean, shown, slip
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-    from typing import Any
+    from collections.abc import Iterable, Mapping
+    from typing import Any, Unpack
 
-    from pegboard.settings.keys import Key, Keys
-
-    Vouches = Callable[[str, bytes], bool]
+    from pegboard_settings.keys import Key, Keys
+    from pegboard_settings.records import LoadOptions, Vouches
 
 LARGEST = 4_000_000
 """No settings file has more bytes; a longer one is a trap, and reading it would take all memory."""
@@ -37,35 +35,30 @@ def load(
     cwd: str | os.PathLike[str] | None = None,
     env: Mapping[str, str] | None = None,
     cli: Mapping[str, Any] | None = None,
-    *,
-    settings_file: str | None = None,
-    trusted: bool = False,
-    vouches: Vouches | None = None,
-    managed: str | tuple[str, str] = (places.MANAGED, places.COMPATIBLE_MANAGED),
-    keys: Keys | None = None,
-    application: Mapping[str, Any] | None = None,
+    **options: Unpack[LoadOptions],
 ) -> Settings:
     """Read every layer. Broken files become `problems` and unknown keys `notices`; nothing is skipped silently.
 
     Whether the project is `trusted` is decided before this is called: nothing that loosens or runs is taken from an
     untrusted one. `vouches(path, content)` says of a local file that the person at this machine made exactly that.
-    What an `application` says is as strong as the command line; `keys` are the settings that exist, by default all that
-    installed distributions declare.
+    What an `application` says, and what is in a `settings_file`, is as strong as the command line. `managed` is where
+    the files of the machine's owner are; `keys` are the settings that exist, by default all that are installed.
     """
     env = os.environ if env is None else env
     cwd = os.path.abspath(cwd or working_directory())
     root = places.project_root(cwd, env)
-    keys = keys or installed_keys(env)
-    reader = _Reader(keys, trusted, vouches)
+    given = _Options(**options)
+    keys = given.keys or Settings.find_keys(env)
+    reader = _Reader(keys, given.trusted, given.vouches)
     reader.file("baked", places.baked_file())
-    for path, compatible in places.managed_files(managed):
+    for path, compatible in places.managed_files(given.managed):
         reader.file("managed", path, compatible=compatible)
     if cli:
         reader.take(_Source("cli", "the command line"), dict(cli))
-    if application:
-        reader.take(_Source("cli", "the application"), dict(application))
-    if settings_file:
-        reader.file("cli", os.path.abspath(settings_file), required=True)
+    if given.application:
+        reader.take(_Source("cli", "the application"), dict(given.application))
+    if given.settings_file:
+        reader.file("cli", os.path.abspath(given.settings_file), required=True)
     reader.environment(env)
     own = places.user_files(env)
     at_home = [(os.path.realpath(path), compatible) for path, compatible in own]
@@ -77,7 +70,24 @@ def load(
     for path, compatible in own:
         reader.file("user", path, compatible=compatible)
     reader.heed_the_owner()
-    return reader.report(Settings(reader.layers, cwd=cwd, root=root, trusted=trusted, keys=keys))
+    return reader.report(Settings(reader.layers, cwd=cwd, root=root, trusted=given.trusted, keys=keys))
+
+
+class _Options:
+    """The options of `load` with their defaults."""
+
+    def __init__(
+        self,
+        *,
+        trusted: bool = False,
+        vouches: Vouches | None = None,
+        application: Mapping[str, Any] | None = None,
+        settings_file: str | None = None,
+        managed: str | tuple[str, str] = (places.MANAGED, places.COMPATIBLE_MANAGED),
+        keys: Keys | None = None,
+    ) -> None:
+        self.trusted, self.vouches, self.application = trusted, vouches, application
+        self.settings_file, self.managed, self.keys = settings_file, managed, keys
 
 
 def read_values(layer: str, source: str, values: Mapping[str, Any], keys: Keys) -> Settings:
@@ -120,7 +130,7 @@ class _Reader:
 
     def __init__(self, keys: Keys, trusted: bool, vouches: Vouches | None = None) -> None:
         self.keys, self.trusted, self.vouches = keys, trusted, vouches
-        self.groups = keys.groups | groups_of(GUARDS)
+        self.groups = keys.groups | groups_of(keys.guards)
         self.layers: list[Layer] = []
         self.withheld: list[Withheld] = []
         self.problems: list[SettingsError] = []
@@ -218,7 +228,7 @@ class _Reader:
     def salvaged(self, source: _Source, key: Key, value: Any) -> bool:
         """Take what is sound of a malformed value, and name what is not; False where that is not enough."""
         # Imported here: only a malformed file needs it.
-        from pegboard.settings.salvage import NOTHING, salvage
+        from pegboard_settings.salvage import NOTHING, salvage
 
         made = source.made
         found = None if made.name in OF_THE_OWNER else salvage(key, value, source.text.decode("utf-8-sig"))
@@ -239,7 +249,7 @@ class _Reader:
 
     def undeclared(self, source: _Source, name: str, value: Any) -> None:
         """Say of a key that nothing installed declares whether it is missed, misspelt or merely unknown."""
-        place, guard, compatible = source.made.source_of(name), GUARDS.get(name), source.compatible
+        place, guard, compatible = source.made.source_of(name), self.keys.guards.get(name), source.compatible
         group = name.rpartition(".")[0]
         if guard and (guard.get("compatible") or not compatible):
             if value and (source.free or guard.get("repository")):
@@ -258,12 +268,12 @@ class _Reader:
     def unknown(self, source: _Source, name: str) -> None:
         """A misspelt promise of protection stops everything where the owner of the machine wrote it."""
         protecting = {key for key, record in self.keys.records.items() if record.get("guard") or "reserves" in record}
-        protecting |= {*GUARDS, *groups_of(GUARDS)}
+        protecting |= {*self.keys.guards, *groups_of(self.keys.guards)}
         owned = source.made.name in OF_THE_OWNER and not source.compatible
         if owned and (meant := slip(name, protecting)):
             self.problem(source, name, f"There is no setting {name!r}. Did you mean {meant!r}?")
             return
-        owner = NAMESPACES.get(name.partition(".")[0])
+        owner = self.keys.namespaces.get(name.partition(".")[0])
         hint = did_you_mean(name, {*self.keys, *self.groups})
         if owner and owner not in self.owners:
             hint = f" It may belong to {owner}, which is not installed."
@@ -271,7 +281,7 @@ class _Reader:
 
     def is_shared(self, group: str) -> bool:
         """Whether compatible hosts have a group of settings too."""
-        known = [*self.keys.records.items(), *GUARDS.items()]
+        known = [*self.keys.records.items(), *self.keys.guards.items()]
         return any(record.get("compatible") for key, record in known if key.startswith(f"{group}."))
 
     @property

@@ -52,7 +52,7 @@ def _xdg(env: Mapping[str, str], variable: str, fallback: str) -> str | None:
 
 def baked_file() -> str:
     """The feature file of a built artefact: beside the package, so that no variable and no folder can replace it."""
-    return os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))), BAKED)
+    return os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), BAKED)
 
 
 def managed_files(folders: str | tuple[str, str] = (MANAGED, COMPATIBLE_MANAGED)) -> list[tuple[str, bool]]:
