@@ -98,6 +98,19 @@ async def test_there_is_a_limit(session):
     )
 
 
+async def test_metadata_does_not_grow_over_its_limit_piece_by_piece(session):
+    await use(session, "TaskCreate", subject="a", metadata={"x": "1" * 9_000})
+    refused = await use(session, "TaskUpdate", taskId="1", metadata={"y": "2" * 9_000}, status="completed")
+    assert (refused.code, "With what task 1 has already, metadata is longer than 10,000" in refused.text) == (
+        "too_large",
+        True,
+    )
+    kept = (await use(session, "TaskGet", taskId="1")).value.task
+    assert (list(kept.metadata), kept.status) == (["x"], "pending")
+    swapped = await use(session, "TaskUpdate", taskId="1", metadata={"x": None, "y": "2" * 9_000})
+    assert list(swapped.value.task.metadata) == ["y"]
+
+
 async def test_todo_write_replaces_its_own_list_only(session):
     await use(session, "TaskCreate", subject="kept")
     first = [

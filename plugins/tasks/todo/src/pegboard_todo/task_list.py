@@ -97,8 +97,8 @@ class Tasks:
         return task
 
     def remove(self, task_id: str) -> None:
-        """Take a task away. Nothing waits for it any more."""
-        del self._tasks[task_id]
+        """Take a task away, if it is still there. Nothing waits for it any more."""
+        self._tasks.pop(task_id, None)
         for other in self._tasks.values():
             other.blocked_by = [key for key in other.blocked_by if key != task_id]
         self.changed()
