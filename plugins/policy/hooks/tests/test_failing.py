@@ -57,6 +57,20 @@ async def test_what_a_failing_hook_means(project, how, on_error):
         assert (result.code, bool(asked)) == ("permission_denied", on_error == "ask")
 
 
+@pytest.mark.parametrize("stream", ["stdout", "stderr"])
+async def test_a_guard_that_repeats_a_long_input_still_blocks(project, stream):
+    words = f"import sys\nsys.{stream}.write('No: ' + sys.stdin.read())\nsys.exit(2)\n"
+    project.hook("PreToolUse", project.script(f"#!{sys.executable}\n{words}"), timeout=60)
+    result = await project.call("Echo", text="x" * 2_000_000)
+    assert result.code == "permission_denied"
+
+
+async def test_an_answer_may_begin_with_a_byte_order_mark(project):
+    said = '{"hookSpecificOutput": {"hookEventName": "PreToolUse", "permissionDecision": "deny"}}'
+    project.hook("PreToolUse", project.script(f"#!/bin/sh\nprintf '\\357\\273\\277%s' '{said}'\n"))
+    assert (await project.call("Echo", text="hi")).code == "permission_denied"
+
+
 async def test_a_failing_hook_never_lets_a_call_run_that_would_ask(project):
     project.person.answer = None
     project.hook("PreToolUse", bad(project, "crash"), onError="allow")

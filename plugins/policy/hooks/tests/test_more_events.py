@@ -136,6 +136,7 @@ async def test_the_view_is_written_anew_when_the_conversation_was_summarised(pro
 
 async def test_variables_that_a_start_hook_exports_are_those_of_commands(project):
     wanted = ["export MARK='a b'", "PLAIN=c", 'export PATH="/opt/x:$PATH"', "BASH_ENV=/x", "f() { :; }; export -f f"]
+    wanted += ["GLOBIGNORE=*", "POSIXLY_CORRECT=1"]  # They change how bash reads commands.
     project.hook("SessionStart", f"printf '%s\\n' {' '.join(map(json.dumps, wanted[:2]))} >> $CLAUDE_ENV_FILE")
     script = project.script(
         "open(os.environ['CLAUDE_ENV_FILE'], 'a').write(" + repr("\n".join(wanted[2:]) + "\n") + ")"

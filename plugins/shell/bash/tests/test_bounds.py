@@ -75,8 +75,8 @@ SHAPES = [
 ]
 
 
-@pytest.mark.parametrize("command", ["cat " + "[" * 36_000, "ls;" * 100_000, "\0" * 20_000, "$(" * 90_000])
-def test_a_command_that_is_too_long_is_not_read(command, tmp_path):
+@pytest.mark.parametrize("command", ["cat " + "[" * 136_000, "ls;" * 100_000, "\0" * 20_000, "$(" * 90_000])
+def test_a_command_that_is_too_long_to_run_is_not_read(command, tmp_path):
     before = second_reading.cache_info().misses
     facts = understand(command, tmp_path).facts
     assert facts.reason == "It is longer than 10,000 characters."

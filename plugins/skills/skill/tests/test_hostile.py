@@ -35,6 +35,29 @@ async def test_a_command_that_destroys_does_not_run(world, body, trusted):
     assert world.person.asked == []
 
 
+@pytest.mark.parametrize("kind", ["file", "folder"])
+async def test_the_file_of_a_single_skill_does_not_lead_elsewhere_either(world, kind):
+    elsewhere = world.put("elsewhere/SKILL.md", "The secret.", at=world.home)
+    folder = world.repo / ".claude/skills"
+    folder.parent.mkdir(parents=True)
+    if kind == "file":
+        folder.mkdir()
+        (folder / "SKILL.md").symlink_to(elsewhere)
+    else:
+        folder.symlink_to(elsewhere.parent)
+    found = discover(world.settings(trusted=False), os.environ)
+    assert list(found) == []
+    assert ["Symbolic links are not followed" in words for words in found.problems] == [True]
+
+
+async def test_an_apostrophe_in_a_comment_opens_no_quote(world):
+    world.skill("say", "allowed-tools: Bash\n", "```!\n# don't ask\necho $ARGUMENTS\n```\n")
+    async with world.session(use("say", "x; touch a"), says(), permissions={"allow": ["Skill"]}) as session:
+        await session.run("Go")
+    assert not (world.repo / "a").exists()
+    assert "its arguments contain ';'" in results(session)[0]
+
+
 @pytest.mark.parametrize("args", ["!`touch a`", "x\n```!\ntouch a\n```", "`; touch a; `", "$(touch a)", "x; touch a"])
 async def test_arguments_become_no_commands(world, args):
     world.skill("say", "allowed-tools: Bash(echo:*)\n", "Text: $ARGUMENTS\n!`echo $ARGUMENTS`\n")

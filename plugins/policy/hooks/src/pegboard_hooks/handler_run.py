@@ -15,7 +15,10 @@ from pegboard_hooks.handlers import Handler
 from pegboard_hooks.variables import filled_in, variables
 
 MAX_OUTPUT_BYTES = 1_000_000
-"""A handler that prints more than this, on both outputs together, is killed."""
+"""A handler that prints more than this, on both outputs together, has failed, unless its exit code blocks."""
+KILLED_AT_BYTES = 20_000_000
+"""Not at once: a guard that prints what it was asked about must get to the end, where it says no."""
+BLOCKED = 2
 
 inside: ContextVar[str] = ContextVar("the type of the handler whose own calls these are", default="")
 
@@ -70,7 +73,7 @@ async def _run_command(handler: Handler, firing: Firing, ctx: Context) -> Handle
     if firing.env_file:
         env["CLAUDE_ENV_FILE"] = str(firing.env_file)
         writable.append(firing.env_file.parent)
-    output, errors = bytearray(), bytearray()
+    output, errors = FirstBytes(), FirstBytes()
     spec = ProcessSpec(
         argv=handler.argv if handler.in_shell else tuple(filled_in(word, env) for word in handler.argv),
         cwd=ctx.cwd,
@@ -78,11 +81,11 @@ async def _run_command(handler: Handler, firing: Firing, ctx: Context) -> Handle
         writable=tuple(dict.fromkeys(writable)),
         stdin=json.dumps(firing.payload, ensure_ascii=False).encode("utf-8", "replace"),
         timeout=handler.timeout,
-        max_output_bytes=MAX_OUTPUT_BYTES,
+        max_output_bytes=KILLED_AT_BYTES,
         keep_output=False,
     )
     try:
-        ended = await ctx.processes.run(spec, on_output=output.extend, on_error=errors.extend)
+        ended = await ctx.processes.run(spec, on_output=output.add, on_error=errors.add)
     except ToolError as error:
         return HandlerRun(problem=error.message)
     if ended.timed_out:
@@ -91,4 +94,18 @@ async def _run_command(handler: Handler, firing: Firing, ctx: Context) -> Handle
         return HandlerRun(problem=f"It printed more than {MAX_OUTPUT_BYTES} bytes and was killed.")
     if ended.code is None:
         return HandlerRun(problem=f"It was killed by {ended.signal or 'a signal'}.")
-    return HandlerRun(ended.code, bytes(output), bytes(errors))
+    if output.size + errors.size > MAX_OUTPUT_BYTES and ended.code != BLOCKED:
+        return HandlerRun(problem=f"It printed more than {MAX_OUTPUT_BYTES} bytes.")
+    return HandlerRun(ended.code, bytes(output.kept), bytes(errors.kept))
+
+
+class FirstBytes:
+    """The beginning of an output. The rest is only counted."""
+
+    def __init__(self) -> None:
+        self.kept, self.size = bytearray(), 0
+
+    def add(self, chunk: bytes) -> None:
+        """Keep as much of a chunk as there is room for."""
+        self.kept += chunk[: MAX_OUTPUT_BYTES - len(self.kept)]
+        self.size += len(chunk)

@@ -7,10 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from pegboard_hooks.handler_run import HandlerRun
+from pegboard_hooks.handler_run import BLOCKED, HandlerRun
 from pegboard_hooks.protocol import ANNOUNCED, TEXT_IS_CONTEXT
 
-BLOCKED = 2
 MISSING: Any = object()
 MAX_CONTEXT_CHARS = 10_000
 """The maximum length of one handler's text in the conversation."""
@@ -64,7 +63,7 @@ def read_reply(event: str, ran: HandlerRun, on_error: str = "") -> Reply:
     if ran.code == BLOCKED:
         return Reply(block=cut(complaint or _reason_in(ran.stdout)) or "It gave no reason.")
     try:
-        text = ran.stdout.decode("utf-8").strip()
+        text = ran.stdout.decode("utf-8-sig").strip()  # Some programs begin with a byte order mark.
     except UnicodeDecodeError:
         return Reply(problem="It printed bytes that are not UTF-8 text.")
     said = _parsed(text)

@@ -17,7 +17,12 @@ WRITES_ENVIRONMENT = ("SessionStart", "CwdChanged")
 SECONDS = 20.0
 MAX_BYTES = 1_000_000
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-OF_A_SHELL = frozenset({"_", "SHLVL", "PWD", "OLDPWD", "BASH_ENV", "ENV", "SHELLOPTS", "BASHOPTS", "PS4", "IFS"})
+OF_A_SHELL = frozenset(
+    {
+        *("_", "SHLVL", "PWD", "OLDPWD", "BASH_ENV", "ENV", "SHELLOPTS", "BASHOPTS", "PS4", "IFS"),
+        *("GLOBIGNORE", "POSIXLY_CORRECT"),
+    }
+)
 """What a shell sets for itself, or what would change how it reads commands: none of it is passed on."""
 
 

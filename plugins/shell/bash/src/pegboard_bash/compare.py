@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 from pegboard import Part
 from pegboard_bash.canonical import problem_with_bash
+from pegboard_bash.effects import Effects
 from pegboard_bash.lexer import Token
-from pegboard_bash.second_reading import SecondReading, needs_bash, second_reading
+from pegboard_bash.second_reading import WITH_SHAPE, SecondReading, needs_bash, second_reading
 from pegboard_bash.simple import SHELLS, absorb, read_command
 from pegboard_bash.words import Word, finished
 
@@ -16,8 +17,10 @@ if TYPE_CHECKING:
     from pegboard_bash.marks import Marks
     from pegboard_bash.walk import Walk
 
-MOST_COMMANDS = 1_000
 MOST_SCRIPTS = 8
+WITH_TARGET = 3
+HERE = ("<<", "<<-", "<<<")
+"""Input that is in the command itself."""
 
 
 def compare(walk: Walk, text: str) -> None:
@@ -30,9 +33,30 @@ def compare(walk: Walk, text: str) -> None:
         walk.effects.refuse(problem)
         walk.collapse(text)
     if problem or walk.record.spans or walk.exhausted:
-        # With a part that is in doubt anyway: a part of its own would need a rule of its own.
-        doubtful = next((part.text for part in walk.parts.values() if part.exact), text)
-        walk.add(Part(doubtful, tuple(_spellings(second, walk)), exact=True))
+        add_second_reading(walk, text)
+
+
+def add_second_reading(walk: Walk, text: str) -> None:
+    """Show the commands of our own reading to rules that restrict."""
+    second = second_reading(text)
+    # With a part that is in doubt anyway: a part of its own would need a rule of its own.
+    doubtful = next((part.text for part in walk.parts.values() if part.exact), text)
+    walk.add(Part(doubtful, tuple(_spellings(second, walk)), exact=True))
+    if walk.exhausted:
+        _add_redirects(second, walk)
+
+
+def _add_redirects(second: SecondReading, walk: Walk) -> None:
+    """The files of redirects, where the first reading has not seen them all."""
+    effects = Effects(walk.place, "A redirect")
+    for kind, *rest in second.marks:
+        if kind == "redirect" and len(rest) == WITH_TARGET and rest[1] not in HERE:
+            target = rest[2]
+            word = Word(target[2][0] if len(target) == WITH_SHAPE else target[1], target[1])
+            if "&" in rest[1] and word.text.isdigit():
+                continue  # `2>&1` names no file.
+            effects.read(word) if rest[1] in ("<", "<&") else effects.write(word)
+    absorb(walk.effects, effects)
 
 
 def disagreement(record: Marks, second: SecondReading) -> str:
@@ -60,8 +84,12 @@ def _within(place: int, spans: list[tuple[int, int]]) -> bool:
 
 def _spellings(second: SecondReading, walk: Walk) -> Iterator[str]:
     """How rules that restrict may read the commands that our own reading found. Their files count as well."""
-    scripts = 0
-    for command in second.commands[:MOST_COMMANDS]:
+    scripts, seen = 0, set[tuple[str, ...]]()
+    for command in second.commands:
+        spelling = tuple(token.source for token in command.words)
+        if spelling in seen and not command.given:
+            continue
+        seen.add(spelling)
         words = [word for token in command.words for word in _words(token, walk.place.home)]
         if not words:
             continue

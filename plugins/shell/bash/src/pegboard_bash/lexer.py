@@ -196,8 +196,8 @@ class Lexer:
             self.at = found.end()
         elif not quoted and text.startswith('$"', at):
             self.at += 1
-            self._double(WordBuilder())
-            into.add_unknown()  # The locale may provide a translation.
+            self._double(into)
+            into.add_unknown()  # The locale may provide a translation; without one, it is the text.
         else:
             into.add("$", quoted=True)
             self.at += 1

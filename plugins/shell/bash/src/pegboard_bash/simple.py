@@ -22,6 +22,10 @@ SHELLS = frozenset({"bash", "sh", "dash", "zsh", "ksh", "ash", "fish"})
 """Programs that run what they are given, also from their input."""
 
 DEEPEST = 8
+MOST_GUESSES = 64
+DEFAULT = re.compile(r"\$\{\w+:?[-=+]([^{}$`]*)\}")
+"""A variable with the text that takes its place where it is not set, or where it is."""
+
 SAFE_VARIABLES = frozenset(
     {
         *(
@@ -89,6 +93,10 @@ def read_command(words: list[Word], place: ShellState, depth: int = 0) -> Comman
     if depth > DEEPEST:
         effects.refuse("Its commands are too deeply nested to check.")
         return CommandReading(effects, text, also)
+    for guess in _likely_names(words[0], effects):
+        # Deeper by more than one: patterns behind patterns would multiply.
+        reading = read_command([Word(guess), *words[1:]], place, depth + 3)
+        also += [reading.text, *reading.also]
     if name == "cd" and depth:
         # Only some wrappers change the directory of this shell, and what follows would be looked at in the wrong one.
         effects.refuse("A cd inside another command may lead somewhere unexpected.")
@@ -136,6 +144,19 @@ def _program(word: Word, rest: list[Word], effects: Effects) -> str:
         effects.also.append(" ".join([name, *(each.text for each in rest)]))
         return ""
     return name
+
+
+def _likely_names(word: Word, effects: Effects) -> list[str]:
+    """Programs that a name may become when it runs, for rules that restrict: `c$@url`, `${x:-curl}`, `/bin/cur?`."""
+    if word.literal and not word.glob:
+        return []
+    if word.literal:
+        found = effects.named_by(word) or []
+    else:
+        found = [word.text.replace(UNKNOWN, "")]
+        if (written := DEFAULT.sub(r"\1", word.source)) != word.source:
+            found.append(re.sub(r"[\"'\\]", "", written))
+    return [name for name in dict.fromkeys(found[:MOST_GUESSES]) if name and not name.isspace()]
 
 
 def absorb(effects: Effects, inner: Effects) -> None:

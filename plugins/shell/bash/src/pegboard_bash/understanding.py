@@ -14,22 +14,28 @@ from anyio import to_thread
 
 from pegboard import Facts, Part
 from pegboard_bash.canonical import problem_with_bash
-from pegboard_bash.compare import compare
+from pegboard_bash.compare import add_second_reading, compare
 from pegboard_bash.effects import FolderTree, ShellState
 from pegboard_bash.render import one_line
 from pegboard_bash.second_reading import is_plain, needs_bash, second_reading
-from pegboard_bash.simple import absorb
+from pegboard_bash.simple import absorb, read_command
 from pegboard_bash.tree import LONGEST, syntax_tree
 from pegboard_bash.walk import Walk
+from pegboard_bash.words import Word
 
 log = logging.getLogger("pegboard")
 FAILED = "It could not be parsed because of an error in Pegboard; see the log."
 UNCONFINED = "It is not confined, so only plain words, pipes and lists are considered read-only."
 DEEPEST = 4
+LONGEST_TO_RUN = 131_072
+"""Linux starts no program with an argument of so many bytes, nor with a NUL in it: what is not read cannot run."""
 SHELL_VARIABLES = ("BASHOPTS", "SHELLOPTS", "GLOBIGNORE", "POSIXLY_CORRECT")
 MOST_QUOTED = 80
 SEPARATORS = re.compile(r"[;&|\n(){}`]+|\$\(|<\(|>\(|\bdo\b|\bthen\b|\belse\b")
 JOINED = re.compile(r"(?<!(?<!\\)[ \t])\\\n")
+MOST_WORDS = 64
+QUOTES = re.compile(r"\$(?=[\"'])|[\"'\\]")
+REDIRECTED = re.compile(r"(<(?!<)|>[>|]?)[ \t]*([^\s<>]+)")
 ASSIGNED = re.compile(r"(?:\w+=\S*\s+)+")
 
 
@@ -127,14 +133,29 @@ def _paths(found: list[str]) -> tuple[Path, ...]:
 def walk_text(command: str, place: ShellState, depth: int = 0) -> Walk:
     """Parse a command, walk over it, and compare with a second reading."""
     if problem := _unreadable(command):
-        walk = Walk(b"", place, depth)
-        walk.effects.refuse(problem)
-        walk.add(_whole(command))
-        return walk
+        return _restricted_only(command, problem, Walk(_encoded(command), place, depth))
     walk = Walk(command.encode("utf-8", "surrogateescape"), place, depth)
     _first_reading(walk, command)
     compare(walk, command)
     return walk
+
+
+def _restricted_only(command: str, problem: str, walk: Walk) -> Walk:
+    """A command that asks whatever it does. It is read all the same, for rules that restrict commands and files."""
+    walk.effects.refuse(problem)
+    walk.exhausted = True
+    walk.add(_whole(command))
+    if len(command) < LONGEST_TO_RUN and "\0" not in command:
+        text = walk.source.decode()
+        _first_reading(walk, text)
+        add_second_reading(walk, text)
+    walk.collapse(command)
+    return walk
+
+
+def _encoded(command: str) -> bytes:
+    """The command in UTF-8. Half a surrogate pair, which has no bytes, becomes a question mark."""
+    return command.encode("utf-8", "replace")
 
 
 def _first_reading(walk: Walk, command: str) -> None:
@@ -156,6 +177,8 @@ def _first_reading(walk: Walk, command: str) -> None:
         walk.effects.refuse("It cannot be parsed reliably as a bash command.")
     if root is None or root.has_error or walk.exhausted:
         walk.add(_whole(command))
+        if second_reading(command).doubt:
+            _add_pieces(walk, command)
 
 
 def _unreadable(command: str) -> str:
@@ -184,6 +207,23 @@ def _whole(command: str) -> Part:
     found += [piece.replace(",", " ") for piece in found if "," in piece]  # What braces expand it to.
     found += [ASSIGNED.sub("", piece, count=1) for piece in found if ASSIGNED.match(piece)]
     return Part(command, tuple(dict.fromkeys(found)), exact=True)
+
+
+def _add_pieces(walk: Walk, command: str) -> None:
+    """The pieces of a command that no reading got to the end of, without their quotes, for rules that restrict."""
+    also: list[str] = []
+    for piece in dict.fromkeys(SEPARATORS.split(command)):
+        words = [Word(word) for word in QUOTES.sub("", REDIRECTED.sub(" ", piece)).split()]
+        if words:
+            reading = read_command(words, walk.place, walk.depth)
+            absorb(walk.effects, reading.effects)
+            also += [reading.text, *reading.also]
+            if reading.effects.subtexts:  # A script has lost its quotes as well: each of its words may be a program.
+                also += [" ".join(word.text for word in words[at:]) for at in range(1, min(len(words), MOST_WORDS))]
+        for sign, target in REDIRECTED.findall(piece):
+            name = Word(QUOTES.sub("", target))
+            walk.effects.write(name) if ">" in sign else walk.effects.read(name)
+    walk.add(Part(command, tuple(dict.fromkeys(also)), exact=True))
 
 
 def _hidden(command: str) -> str | None:

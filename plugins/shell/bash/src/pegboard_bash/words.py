@@ -136,6 +136,9 @@ class Speller:
             into.add(self.slice(node.start_byte + 1, node.end_byte - 1), quoted=True)
         elif kind == "string":
             self._string(node, into)
+        elif kind == "translated_string":
+            self._string(node.children[-1], into)
+            into.add_unknown()
         elif kind == "concatenation":
             self._concatenation(node, into)
         elif kind == "ansi_c_string":

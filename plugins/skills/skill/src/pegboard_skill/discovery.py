@@ -119,11 +119,12 @@ def _add(place: SkillLocation, made: Catalogue, index: SkillIndex) -> None:
 
 def _skill_files(place: SkillLocation, made: Catalogue) -> Iterator[tuple[str, tuple[str, ...]]]:
     """The files of skills, each with the name of its folder."""
-    if os.path.isfile(alone := os.path.join(place.folder, FILE)):  # A plugin may name the folder of one skill.
-        yield alone, (os.path.basename(place.folder),)
-        return
-    if not place.trusted and _leads_away(place.folder):
+    alone = os.path.join(place.folder, FILE)
+    if not place.trusted and (_leads_away(place.folder) or os.path.islink(alone)):
         made.problems.append(f"{place.folder}:1: {NO_LINKS}")
+        return
+    if os.path.isfile(alone):  # A plugin may name the folder of one skill.
+        yield alone, (os.path.basename(place.folder),)
         return
     for number, path in enumerate(_walk(place.folder, 1, place, made)):
         if number >= MOST:

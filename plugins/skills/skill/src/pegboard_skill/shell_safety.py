@@ -8,8 +8,8 @@ ACTIVE = frozenset(";&|<>`$()\n\r")
 """What begins a command, an expansion or a redirection outside quotes."""
 IN_DOUBLE = frozenset('`$"\\\n\r')
 ANYWHERE = ACTIVE | frozenset("'\"\\{}#!")
-NESTED = re.compile(r"\$\(|\$\{|`|<<|\$'")
-"""Places with quoting of their own, which is not followed: there, an argument may have no such character at all."""
+NESTED = re.compile(r"\$\(|\$\{|`|<<|\$'|(?<![^\s;&|()<>])#")
+"""Quoting that is not followed, and comments, where a quote is none: there, an argument may have no such character."""
 
 
 def fault_in(command: str, at: int, value: str) -> str:

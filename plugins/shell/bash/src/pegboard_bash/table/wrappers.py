@@ -167,6 +167,7 @@ PROGRAMS = {
         names: Program(check=refusing("runs another command.", valued), asks=(f"{names.split()[0]} ls",))
         for names, valued in {
             "setpriv unshare prlimit cgexec firejail bwrap entr unbuffer": "",
+            "setarch linux32 linux64 i386 x86_64 choom fakeroot numactl rlwrap gosu dbus-run-session xvfb-run": "n",
             "strace ltrace": "aebIoOpPsSuUX",
             "nsenter": "tSG",
             "systemd-run": "pEuHM",
