@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 from pathlib import Path
@@ -83,21 +84,27 @@ async def test_a_worktree_without_changes_is_removed_with_its_branch(host, proje
     assert host.cwd == project
 
 
-@pytest.mark.parametrize("work", ["untracked", "changed", "staged", "committed", "detached", "hidden"])
+@pytest.mark.parametrize(
+    "work", ["untracked", "changed", "staged", "committed", "detached", "hidden", "skipped", "left"]
+)
 async def test_work_is_never_removed_by_mistake(host, project, work):
     await host.use("EnterWorktree", name="work")
     place = host.cwd
     (place / ("b.txt" if work == "untracked" else "a.txt")).write_text("two\n")
-    if work in ("staged", "committed", "detached"):
+    if work == "left":
+        git(place, "checkout", "-q", "--detach")
+    if work in ("staged", "committed", "detached", "left"):
         git(place, "add", ".")
-    if work in ("committed", "detached"):
+    if work in ("committed", "detached", "left"):
         git(place, "commit", "-q", "-m", "second")
     if work == "detached":
         git(place, "checkout", "-q", "--detach", "main")
-    if work == "hidden":
-        git(place, "update-index", "--assume-unchanged", "a.txt")
+    if work == "left":
+        git(place, "checkout", "-q", "pegboard/work")
+    if work in ("hidden", "skipped"):
+        git(place, "update-index", "--assume-unchanged" if work == "hidden" else "--skip-worktree", "a.txt")
     refused = await host.use("ExitWorktree", action="remove")
-    what = "1 commit on no other branch" if work in ("committed", "detached") else "1 changed file"
+    what = "1 commit on no other branch" if work in ("committed", "detached", "left") else "1 changed file"
     assert f"has {what}. Nothing was removed." in refused.text
     assert host.cwd == place
     assert place.is_dir()
@@ -189,6 +196,22 @@ async def test_a_resumed_session_can_leave_the_worktree_that_it_entered_before(b
         assert host.cwd == project / ".pegboard/worktrees/later"
         await host.use("ExitWorktree", action="remove")
         assert host.cwd == project
+
+
+@pytest.mark.parametrize(
+    "row", [{"path": "."}, {"path": 5}, {"path": "a\0", "came_from": "."}, {"path": ".", "came_from": []}]
+)
+async def test_a_line_that_makes_no_sense_is_no_stay(board, project, approve, row):
+    path = project.parent / f"{project.name}-s.jsonl"
+    turns = [{"content": [{"type": "text", "text": "There."}]}]
+    async with Session(board, ReplayProvider(turns), model="m", transcript=Transcript(path)) as first:
+        await first.run("Go")
+    with path.open("a") as file:
+        file.write(json.dumps({"type": "worktree", **row}) + "\n")
+    second = Session(board, ReplayProvider([]), model="m", transcript=Transcript(path))
+    second.resume(restore(path), second.ctx)
+    async with second:
+        assert "is not in a worktree" in (await Host(second).use("ExitWorktree", action="keep")).text
 
 
 def test_sub_agents_do_not_get_the_tools(board):

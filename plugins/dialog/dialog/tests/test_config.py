@@ -68,6 +68,15 @@ async def test_what_may_be_secret_is_not_shown(work, home, answers):
     assert "hunter" not in text
 
 
+async def test_a_login_in_an_address_is_not_shown(work, home, answers):
+    address = "https://me:hunter2@models.example/v1"
+    hooks = ["https://me:hunter3@hooks.example/*"]
+    board = board_with(work, answers, **{"openai.baseUrl": address, "allowedHttpHookUrls": hooks})
+    listed = await config(board, action="list")
+    assert 'openai.baseUrl = "https://(not shown)@models.example/v1"' in listed.text
+    assert "hunter" not in listed.text + listed.value.model_dump_json()
+
+
 async def test_a_change_asks_and_keeps_every_other_byte(work, home, answers):
     answers.decision = YES
     board = board_with(work, answers)
@@ -115,6 +124,7 @@ GUARDED = [
     *("hooks", "disableAllHooks", "audit", "sandbox.enabled", "sandbox.allowUnsandboxedCommands", "mcpServers"),
     *("mcp.trustedServers", "mcp.sampling", "env", "disable", "only", "safeMode", "availableTools"),
     *("allowManagedHooksOnly", "openai.baseUrl", "bash.confine", "pluginDirs", "systemPrompt", "requestHeaders"),
+    *("compaction.focus", "jsonSchema", "undo.checkpointMs"),
 ]
 
 

@@ -126,7 +126,7 @@ async def test_after_approval_the_mode_is_what_it_was_or_what_was_chosen(board, 
 async def test_a_mode_that_is_not_offered_cannot_be_chosen(board, answers):
     answers.decision = Answer(YES, input={"mode": "acceptEdits"})
     turns = (called("EnterPlanMode"), called("ExitPlanMode", plan=PLAN))
-    session = await planned(board, *turns, mode="dontAsk")
+    session = await planned(board, *turns, mode="auto")
     assert "The mode acceptEdits cannot be chosen here." in results(session)[1]
     assert session.ctx.mode == "plan"
 
@@ -135,6 +135,16 @@ async def test_where_no_one_can_approve_the_mode_stays(board, answers):
     session = await planned(board, called("EnterPlanMode"), called("ExitPlanMode", plan=PLAN))
     assert results(session)[1].startswith("No one can approve a plan here, so the mode is still plan.")
     assert session.ctx.mode == "plan"
+
+
+async def test_the_mode_that_asks_no_one_is_not_left_for_one_that_asks(board, answers, tmp_path):
+    answers.decision = YES
+    bash = called("Bash", command="touch made.txt")
+    session = await planned(board, called("EnterPlanMode"), bash, mode="dontAsk")
+    entered, denied = results(session)
+    assert entered.startswith("In the mode dontAsk no one is asked, so no one could approve a plan.")
+    assert "denied" in denied
+    assert (session.ctx.mode, answers.asked, (tmp_path / "made.txt").exists()) == ("dontAsk", [], False)
 
 
 async def test_nothing_approves_a_plan_but_a_person(tmp_path, answers):
@@ -183,6 +193,22 @@ async def test_a_resumed_session_is_still_planning_and_goes_back_to_the_first_mo
         assert second.ctx.mode == "plan"
         await second.run("Go on")
         assert second.ctx.mode == "acceptEdits"
+
+
+@pytest.mark.parametrize("recorded", ["bypassPermissions", "no such mode", None])
+async def test_a_recorded_mode_that_may_not_start_is_not_gone_back_to(tmp_path, answers, recorded):
+    board = board_with(tmp_path, answers, **{"permissions.disableBypassPermissionsMode": "disable"})
+    path = tmp_path / "s.jsonl"
+    await planned(board, called("EnterPlanMode"), path=path)
+    path.write_text(path.read_text().replace('"mode_before":"default"', f'"mode_before":{json.dumps(recorded)}'))
+    assert [line["mode_before"] for line in lines(path, "plan")] == [recorded]
+    answers.decision = YES
+    restored = restore(path)
+    second = Session(board, provider(called("ExitPlanMode", plan=PLAN)), model="m", transcript=Transcript(path))
+    second.resume(restored, second.ctx.after(restored.change()))
+    async with second:
+        await second.run("Go on")
+        assert second.ctx.mode == "default"
 
 
 async def test_after_a_summary_the_approved_plan_is_said_again(board, answers):

@@ -98,6 +98,19 @@ async def test_there_is_a_limit(session):
     )
 
 
+async def test_metadata_does_not_grow_over_its_limit_piece_by_piece(session):
+    await use(session, "TaskCreate", subject="a", metadata={"x": "1" * 9_000})
+    refused = await use(session, "TaskUpdate", taskId="1", metadata={"y": "2" * 9_000}, status="completed")
+    assert (refused.code, "With what task 1 has already, metadata is longer than 10,000" in refused.text) == (
+        "too_large",
+        True,
+    )
+    kept = (await use(session, "TaskGet", taskId="1")).value.task
+    assert (list(kept.metadata), kept.status) == (["x"], "pending")
+    swapped = await use(session, "TaskUpdate", taskId="1", metadata={"x": None, "y": "2" * 9_000})
+    assert list(swapped.value.task.metadata) == ["y"]
+
+
 async def test_todo_write_replaces_its_own_list_only(session):
     await use(session, "TaskCreate", subject="kept")
     first = [
@@ -128,6 +141,23 @@ async def test_a_resumed_session_goes_on_with_the_list_and_its_ids(board, tmp_pa
     async with second:
         assert (await use(second, "TaskList")).text == "[ ] 1. one"
         assert (await use(second, "TaskCreate", subject="three")).value.id == "3", "an id is never used twice"
+
+
+@pytest.mark.parametrize("next_id", ["null", '"x"', "1e999", "[]"])
+async def test_what_makes_no_sense_in_a_transcript_is_left_out(board, tmp_path, next_id):
+    path = tmp_path / "s.jsonl"
+    async with Session(
+        board, provider(("TaskCreate", {"subject": "one"})), model="m", transcript=Transcript(path)
+    ) as s:
+        await s.run("Go")
+    rows = f'[{{"id":"1","subject":"one"}},5,{{"id":"{"9" * 5000}","subject":"long"}}]'
+    with path.open("a") as file:
+        file.write(f'{{"type":"tasks","tasks":{rows},"next":{next_id}}}\n')
+    second = Session(board, provider(), model="m", transcript=Transcript(path))
+    second.resume(restore(path), second.ctx)
+    async with second:
+        assert (await use(second, "TaskList")).text.startswith("[ ] 1. one\n")
+        assert (await use(second, "TaskCreate", subject="two")).value.id == "2"
 
 
 HOST = """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +31,14 @@ def register_session_services(session: Session) -> dict[str, object]:
         return {}
     stay = Stay(lambda row: session.write(LINE, **row))
     kept = [line for line in session.restored.lines if line["type"] == LINE]
-    if kept and kept[-1].get("path") and Path(kept[-1]["path"]).is_dir():
+    if kept and _is_stay(kept[-1]):
         stay.load(kept[-1])
     return {SERVICE: stay}
+
+
+def _is_stay(row: Mapping[str, Any]) -> bool:
+    """Whether a line names a worktree that is still there, and where the session came from."""
+    places = (row.get("path"), row.get("came_from"))
+    if not all(isinstance(place, str) and place and "\0" not in place for place in places):
+        return False
+    return Path(str(row["path"])).is_dir()

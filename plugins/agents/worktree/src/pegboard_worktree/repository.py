@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import secrets
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +11,8 @@ from pathlib import Path
 from pegboard import Context, ToolError
 from pegboard.wording import counted
 from pegboard_worktrees import PREFIX, Git, Worktree, alone, base_commit, folder_of, made_folder
+
+LEFT = re.compile(r"checkout: moving from ([0-9a-f]{40}|[0-9a-f]{64}) to ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,12 +91,13 @@ class Repository:
                 f"Git cannot tell what has changed in {path}: {errors}. Nothing was removed.", code="failed"
             )
         hidden = await here.run("ls-files", "-v", "-z")
-        # Files that git was told not to look at would be deleted unseen.
-        unseen = [row for row in hidden[1].split("\0") if row and row[0] not in "HS"]
+        # Files that git was told not to look at would be deleted unseen. A sparse checkout marks those that it has not.
+        rows = [row for row in hidden[1].split("\0") if row and row[0] != "H"]
+        unseen = [row for row in rows if row[0] != "S" or _exists(path / row[2:])]
         # Only our own branches are removed. Git wants the name here without `refs/heads/`.
         own = [f"--exclude={branch}"] if branch.startswith(PREFIX) else []
         exists, _, _ = await here.run("rev-parse", "--verify", "--quiet", f"refs/heads/{branch}")
-        going = ["HEAD", *([f"refs/heads/{branch}"] if own and exists == 0 else [])]
+        going = ["HEAD", *([f"refs/heads/{branch}"] if own and exists == 0 else []), *await _left_behind(here)]
         others = ["--not", *own, "--branches", "--remotes", "--tags"]
         code, count, errors = await here.run("rev-list", "--count", *going, *others)
         if code != 0:
@@ -109,6 +113,16 @@ class Repository:
                 raise ToolError(f"The worktree could not be removed: {errors}", code="failed")
             if branch.startswith(PREFIX):
                 await self._git.run("branch", "-D", "--", branch)
+
+
+async def _left_behind(here: Git) -> list[str]:
+    """The commits that were checked out without a branch and left: only the log of this worktree still knows them."""
+    code, moves, errors = await here.run("reflog", "show", "--format=%gs", "HEAD")
+    if code != 0:
+        raise ToolError(f"Git cannot tell which commits were made there: {errors}. Nothing was removed.", code="failed")
+    left = {found[1] for line in moves.splitlines() if (found := LEFT.match(line))}
+    # A commit that is no longer there cannot be lost any more, and rev-list would fail.
+    return [name for name in sorted(left) if (await here.run("cat-file", "-e", f"{name}^{{commit}}"))[0] == 0]
 
 
 def _real(path: str | Path) -> Path:

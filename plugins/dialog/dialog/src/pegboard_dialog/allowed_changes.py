@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -16,9 +17,12 @@ SIMPLE = ("bool", "string", "choice", "count", "integer", "number", "amount")
 GUARDING = (
     *("permissions", "sandbox", "hooks", "mcp", "classifier", "openai", "anthropic"),
     *("audit", "auditInput", "disableAllHooks", "disableSkillShellExecution", "bash.confine", "bash.snapshot"),
-    *("systemPrompt", "appendSystemPrompt", "provider", "strict"),
+    *("systemPrompt", "appendSystemPrompt", "compaction.focus", "jsonSchema", "provider", "strict", "undo"),
 )
 """Settings and groups that decide what is allowed, what runs, who is asked or what the model is told."""
+
+LOGIN = re.compile(r"://[^/?#\s]*@")
+"""A name and a password in an address."""
 
 OWNERS = ("baked", "managed")
 
@@ -49,7 +53,13 @@ def shown_value(key: Key, value: Any) -> Any:
     """A value for the model. Texts in objects may be secrets, such as headers and variables: only their names show."""
     if key.kind in ("map", "object", "lists") or _lies_in(key.name, ("mcp", "hooks")):
         return _masked(value)
-    return value
+    if isinstance(value, list | tuple):
+        return [_without_login(inner) for inner in value]
+    return _without_login(value)
+
+
+def _without_login(value: Any) -> Any:
+    return LOGIN.sub("://(not shown)@", value) if isinstance(value, str) else value
 
 
 def _masked(value: Any) -> Any:

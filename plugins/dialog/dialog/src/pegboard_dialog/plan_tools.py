@@ -30,6 +30,8 @@ from pegboard_dialog.terminal import terminal_markdown
 EDITS = "acceptEdits"
 APPROVE, ACCEPT_EDITS, EDIT, REFUSE = "approve", "accept_edits", "edit", "refuse"
 SAY_WHY = "No, and tell the model what to change"
+ASKS_NO_ONE = "dontAsk"
+NO_PLAN = f"In the mode {ASKS_NO_ONE} no one is asked, so no one could approve a plan. Go on without plan mode."
 NO_ONE = "No one can approve a plan here, so the mode is still plan. Give the plan as your answer and stop."
 
 
@@ -53,6 +55,8 @@ class EnterPlanMode(Tool[EnterPlanModeInput, str]):
         plans = plans_of(ctx)
         if ctx.mode == PLAN:
             raise ToolError("The mode is plan already. When the plan is ready, call ExitPlanMode.")
+        if ctx.mode == ASKS_NO_ONE:  # In the mode plan a person would be asked after all, and only one leads out of it.
+            raise ToolError(NO_PLAN, code="unsupported", remedy="")
         plans.enter(ctx.mode)
         return Output(IN_PLAN_MODE, change=Change(mode=PLAN))
 

@@ -29,9 +29,12 @@ def register_session_services(session: Session) -> dict[str, object]:
     path = session.transcript.path if session.transcript else None
     folder = path.with_suffix("") / "plans" if path else None
     plans = Plans(lambda row: session.write(LINE, **row), folder, session.ctx.mode)
+    own = plans.mode_before
     for line in session.restored.lines:
         if line["type"] == LINE:
             plans.load(line)
+    if plans.mode_before != own:  # A recorded mode is only a request: what may not start is not gone back to either.
+        plans.mode_before, _ = session.board.hooks.modes.starting(session.board.settings, plans.mode_before)
     return {SERVICE: plans}
 
 

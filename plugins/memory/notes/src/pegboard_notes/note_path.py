@@ -29,12 +29,17 @@ def canonical_path(given: str) -> str:
     if len(names) > DEEPEST:
         raise _wrong(f"the path of a note has at most {DEEPEST} names below {ROOT}")
     for name in names:
-        if not _NAME.fullmatch(name) or ".." in name or name.endswith("."):
+        if not is_name(name):
             raise _wrong(
                 "each name in it has up to 64 letters, digits, dots, dashes and underscores of ASCII, begins with a "
                 "letter or a digit, does not end with a dot and has no two dots in a row"
             )
     return path
+
+
+def is_name(name: str) -> bool:
+    """Whether a note or a folder of notes can have this name."""
+    return bool(_NAME.fullmatch(name)) and ".." not in name and not name.endswith(".")
 
 
 def _wrong(words: str) -> PydanticCustomError:

@@ -13,7 +13,7 @@ from pathlib import Path
 from pegboard import Context, Settings, ToolError
 from pegboard.settings import home, private_folder
 from pegboard.wording import counted, did_you_mean, on_one_line
-from pegboard_notes.note_path import DEEPEST, ROOT, relative, shown
+from pegboard_notes.note_path import DEEPEST, ROOT, is_name, relative, shown
 
 SERVICE = "notes"
 TITLE_BYTES, TITLE_CHARS = 400, 80
@@ -142,10 +142,12 @@ def _files(folder: Path, before: str, deep: int) -> Iterator[tuple[str, int]]:
     except OSError:
         return
     for entry in entries:
+        if not is_name(entry.name):  # No path means it, and in a list it could pass for more lines of the prompt.
+            continue
         name = f"{before}{entry.name}"
         if entry.is_dir(follow_symlinks=False) and deep > 1:
             yield from _files(Path(entry.path), f"{name}/", deep - 1)
-        elif entry.is_file(follow_symlinks=False) and not entry.name.startswith("."):
+        elif entry.is_file(follow_symlinks=False):
             found = entry.stat(follow_symlinks=False)
             if found.st_nlink == 1:
                 yield name, found.st_size

@@ -49,7 +49,7 @@ def register_session_services(session: Session) -> dict[str, object]:
     tasks = Tasks(lambda rows, next_id: session.write(LINE, tasks=rows, next=next_id))
     kept = [line for line in session.restored.lines if line["type"] == LINE]
     if kept and isinstance(kept[-1].get("tasks"), list):
-        tasks.load(kept[-1]["tasks"], int(kept[-1].get("next", 1)))
+        tasks.load(kept[-1]["tasks"], kept[-1].get("next"))
     return {SERVICE: tasks, _REMINDER: _Reminder()}
 
 

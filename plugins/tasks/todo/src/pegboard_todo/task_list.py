@@ -15,6 +15,7 @@ SERVICE = "tasks"
 MOST = 500
 """How many tasks a session can have."""
 
+LONGEST_ID = 40
 MOST_ROWS = 5
 """How many open tasks are on the screen while the model works."""
 MARKS = {"pending": "[ ]", "in_progress": "[>]", "completed": "[x]"}
@@ -51,15 +52,16 @@ class Tasks:
         self.changes = 0
         """How often the list has changed: who reminds of it looks here."""
 
-    def load(self, rows: Iterable[Mapping[str, Any]], next_id: int) -> None:
-        """Go on with a list that was kept. A row that makes no sense is left out."""
+    def load(self, rows: Iterable[Mapping[str, Any]], next_id: object) -> None:
+        """Go on with a list that was kept. What makes no sense is left out."""
         for row in rows:
             try:
                 task = Task.model_validate(row)
             except ValidationError:
                 continue
             self._tasks[task.id] = task
-        self._next = max([next_id, *(int(key) + 1 for key in self._tasks if key.isdecimal())])
+        kept = next_id if isinstance(next_id, int) else 1
+        self._next = max([kept, *(int(key) + 1 for key in self._tasks if key.isdecimal() and len(key) <= LONGEST_ID)])
 
     def all(self) -> list[Task]:
         """Every task."""
@@ -95,8 +97,8 @@ class Tasks:
         return task
 
     def remove(self, task_id: str) -> None:
-        """Take a task away. Nothing waits for it any more."""
-        del self._tasks[task_id]
+        """Take a task away, if it is still there. Nothing waits for it any more."""
+        self._tasks.pop(task_id, None)
         for other in self._tasks.values():
             other.blocked_by = [key for key in other.blocked_by if key != task_id]
         self.changed()

@@ -10,7 +10,7 @@ from pydantic.alias_generators import to_camel
 
 from pegboard import Context, Input, Tool, ToolError
 from pegboard_session import announce
-from pegboard_todo.task_list import SERVICE, Status, Task, Tasks
+from pegboard_todo.task_list import LONGEST_ID, SERVICE, Status, Task, Tasks
 from pegboard_todo.wording import lines, terminal_list
 
 MOST_METADATA = 10_000
@@ -18,7 +18,7 @@ MOST_METADATA = 10_000
 Subject = Annotated[str, Field(min_length=1, max_length=500)]
 Description = Annotated[str, Field(max_length=20_000)]
 Words = Annotated[str, Field(max_length=500)]
-TaskId = Annotated[str, Field(min_length=1, max_length=40)]
+TaskId = Annotated[str, Field(min_length=1, max_length=LONGEST_ID)]
 
 
 class TaskInput(Input):
@@ -183,6 +183,8 @@ class TaskUpdate(Tool[TaskUpdateInput, TaskUpdated]):
             return TaskUpdated(task=task, updated_fields=["status"], was=was, is_deleted=True)
         if args.status == "completed" and was != "completed" and (why := await refusal("TaskCompleted", task, ctx)):
             raise ToolError(f"Task {task.id} was not completed. {why}", code="permission_denied", remedy="")
+        tasks.get(task.id)  # Another agent may have deleted it while a hook was asked.
+        metadata = _merged(task, args)
         before = task.model_copy(deep=True)
         links = {key: list(tasks.get(key).blocked_by) for key in (*args.add_blocks, *args.add_blocked_by)}
         try:
@@ -196,6 +198,7 @@ class TaskUpdate(Tool[TaskUpdateInput, TaskUpdated]):
                 tasks.get(key).blocked_by = kept
             raise
         _set_fields(task, args)
+        task.metadata = metadata
         tasks.changed()
         changed = sorted(args.model_fields_set - {"task_id"})
         waits_for = tasks.waits_for(task) if task.status == "in_progress" else []
@@ -220,8 +223,16 @@ def _set_fields(task: Task, args: TaskUpdateInput) -> None:
     for name in ("subject", "description", "active_form", "owner", "status"):
         if (value := getattr(args, name)) is not None:
             setattr(task, name, value)
+
+
+def _merged(task: Task, args: TaskUpdateInput) -> dict[str, Any]:
+    """The metadata of a task after a change. It has a limit: each change keeps the whole list again."""
     merged = task.metadata | (args.metadata or {})
-    task.metadata = {key: value for key, value in merged.items() if value is not None}
+    merged = {key: value for key, value in merged.items() if value is not None}
+    if args.metadata and (problem := refuse_metadata(merged)):
+        reason = f"With what task {task.id} has already, {problem}"
+        raise ToolError(f"{reason} Nothing was changed. Remove keys by setting them to null.", code="too_large")
+    return merged
 
 
 class TaskListInput(TaskInput):
