@@ -85,12 +85,14 @@ async def test_a_worktree_without_changes_is_removed_with_its_branch(host, proje
 
 
 @pytest.mark.parametrize(
-    "work", ["untracked", "changed", "staged", "committed", "detached", "hidden", "skipped", "left"]
+    "work", ["untracked", "ignored", "changed", "staged", "committed", "detached", "hidden", "skipped", "left"]
 )
 async def test_work_is_never_removed_by_mistake(host, project, work):
     await host.use("EnterWorktree", name="work")
     place = host.cwd
-    (place / ("b.txt" if work == "untracked" else "a.txt")).write_text("two\n")
+    if work == "ignored":
+        (project / ".git/info/exclude").write_text("b.txt\n")
+    (place / ("b.txt" if work in ("untracked", "ignored") else "a.txt")).write_text("two\n")
     if work == "left":
         git(place, "checkout", "-q", "--detach")
     if work in ("staged", "committed", "detached", "left"):
@@ -111,6 +113,15 @@ async def test_work_is_never_removed_by_mistake(host, project, work):
     gone = await host.use("ExitWorktree", action="remove", discard_changes=True)
     assert f"Discarded: {what.removesuffix(' on no other branch')}." in gone.text
     assert not place.exists()
+
+
+async def test_ignored_folders_can_be_made_again_so_the_worktree_may_go(host, project):
+    (project / ".git/info/exclude").write_text("build/\n*.pyc\n")
+    await host.use("EnterWorktree", name="built")
+    (host.cwd / "build").mkdir()
+    for name in ("build/out.txt", "a.pyc"):
+        (host.cwd / name).write_text("made")
+    assert "Removed the worktree" in (await host.use("ExitWorktree", action="remove")).text
 
 
 async def test_merged_commits_are_not_lost_so_the_worktree_may_go(host, project):

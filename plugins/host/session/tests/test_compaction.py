@@ -379,7 +379,7 @@ async def test_an_answer_that_fills_the_window_is_gone_on_with(tmp_path):
             await session.run(f"Prompt {number}")
         outcome = await session.run("Last")
     assert (outcome.text, outcome.stopped_by) == ("and the rest.", "end")
-    assert "Go on." in texts(provider.requests[-1].messages[-1])[-1]
+    assert "Continue." in texts(provider.requests[-1].messages[-1])[-1]
 
 
 async def test_a_conversation_that_cannot_be_shortened_stops_as_before(tmp_path):

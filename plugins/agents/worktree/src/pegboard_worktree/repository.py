@@ -82,10 +82,14 @@ class Repository:
         return Worktree(real, branch.strip() or "(detached)", "")
 
     async def losses(self, path: Path, branch: str) -> Losses:
-        """What is in a worktree and nowhere else. Ignored files do not count: they can be made again."""
+        """What is in a worktree and nowhere else.
+
+        A file that git ignores counts, because a `.env` cannot be made again. An ignored folder does not: it holds
+        packages, builds and caches, and would make almost every removal a question.
+        """
         here = self._git.at(path)
-        looks = ("--porcelain", "-z", "--untracked-files=all", "--ignore-submodules=none", "--no-renames")
-        code, changes, errors = await here.run("status", *looks)
+        looks = ("--untracked-files=all", "--ignored=matching", "--ignore-submodules=none", "--no-renames")
+        code, changes, errors = await here.run("status", "--porcelain", "-z", *looks)
         if code != 0:
             raise ToolError(
                 f"Git cannot tell what has changed in {path}: {errors}. Nothing was removed.", code="failed"
@@ -102,7 +106,7 @@ class Repository:
         code, count, errors = await here.run("rev-list", "--count", *going, *others)
         if code != 0:
             raise ToolError(f"Git cannot tell which commits are only in {path}: {errors}.", code="failed")
-        return Losses(len([row for row in changes.split("\0") if row]) + len(unseen), int(count))
+        return Losses(len([row for row in changes.split("\0") if _is_work(row)]) + len(unseen), int(count))
 
     async def remove(self, path: Path, branch: str, *, force: bool) -> None:
         """Remove a worktree, and its branch if it is one of ours."""
@@ -113,6 +117,11 @@ class Repository:
                 raise ToolError(f"The worktree could not be removed: {errors}", code="failed")
             if branch.startswith(PREFIX):
                 await self._git.run("branch", "-D", "--", branch)
+
+
+def _is_work(row: str) -> bool:
+    """Whether a row of `git status` is something that cannot be made again."""
+    return bool(row) and not (row.startswith("!! ") and row.endswith(("/", ".pyc")))
 
 
 async def _left_behind(here: Git) -> list[str]:
