@@ -58,7 +58,7 @@ async def test_a_server_that_never_works_rests_after_six_attempts_until_it_is_ca
     await world.connect(board)
     await until(lambda: len(list(starts.iterdir())) == connection_module.MOST_FAILURES and connection.state == "failed")
     result = await board.call("mcp__notes__echo", {"text": "a"})
-    assert "The MCP server notes is not there. It ended with exit code 3." in result.text
+    assert "The MCP server notes is not connected. It ended with exit code 3." in result.text
     assert len(list(starts.iterdir())) == connection_module.MOST_FAILURES + 1
     await close(board)
 

@@ -107,7 +107,7 @@ def test_a_call_that_would_ask_is_denied_with_the_rule_to_add(server, world):
 
 def test_a_denial_without_an_exact_rule_names_the_tool(server):
     said = server.call("TaskStop", task_id="task-none")["content"][0]["text"]
-    assert "To allow every call of it, add" in said
+    assert "To allow every call to it, add" in said
     assert "--allow 'TaskStop'." in said
 
 

@@ -414,7 +414,7 @@ FAULTS = [
     ("allow", "mcp__*", "only after a complete server name"),
     ("deny", "Bsh(ls)", "There is no tool 'Bsh'. Did you mean 'Bash'?"),
     ("allow", "Write(./docs/**)", "Path rules that allow Write are never used. Write Edit(./docs/**)."),
-    ("deny", "NotebookEdit(x)", "It holds for NotebookEdit only. Write Edit(x) for every tool"),
+    ("deny", "NotebookEdit(x)", "It applies to NotebookEdit only. Write Edit(x) for every tool"),
     ("ask", "Glob(src/**)", "Write Read(src/**) for every tool and what it finds."),
     ("deny", "MultiRead(x)", "There is no tool 'MultiRead'."),
     ("deny", "Bash(command:rm)", "Rules for Bash already match command."),

@@ -178,7 +178,10 @@ class Session:
         try:
             if spent := self.account.spent:
                 return self._finish("", spent, 0)
-            return await within_time(self, self._answer_prompt(content))
+            # The time of a sub-agent is its parent's.
+            seconds: int | None = None if self.parent else self.board.settings.get("timeBudget", None)
+            answer = self._answer_prompt(content)
+            return await (answer if seconds is None else within_time(seconds, self, answer))
         except ProviderError as error:
             await self.hooks.failed(self.ctx, error)
             raise

@@ -15,11 +15,8 @@ if TYPE_CHECKING:
 LIMIT = "time_budget"
 
 
-async def within_time(session: Session, answer: Awaitable[Outcome]) -> Outcome:
-    """The outcome of a prompt. Its session is interrupted when the time is used up; an agent's time is its parent's."""
-    seconds: int | None = None if session.parent else session.board.settings.get("timeBudget", None)
-    if seconds is None:
-        return await answer
+async def within_time(seconds: float, session: Session, answer: Awaitable[Outcome]) -> Outcome:
+    """The outcome of a prompt. Its session is interrupted when the time is used up."""
     error: Exception | None = None
     outcome: Outcome | None = None
     async with anyio.create_task_group() as group:
