@@ -21,13 +21,13 @@ from pegboard.hosting import (
     OWNERS,
     Pool,
     assemble,
-    explain,
     load_index,
     maybe_await,
     validate,
 )
 from pegboard.settings import load, state_dir
 from pegboard_agent.tool_choice import ToolChoice, child_pool
+from pegboard_cli.explanation import explain
 from pegboard_session import ProviderEvent, ReplayProvider, Request, Session, Transcript, restore
 from pegboard_testing.answers import Answers
 from pegboard_testing.strategies import invented

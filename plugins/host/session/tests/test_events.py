@@ -115,7 +115,7 @@ async def test_a_plugin_brings_a_service_for_each_session(tmp_path, caplog):
 async def test_without_the_agent_plugin_a_session_works_and_has_no_agents(board):
     async with Session(board, ReplayProvider([turn(text("Hi."))])) as session:
         assert (await session.run("Go")).text == "Hi."
-        assert sorted(session.ctx.services.others) == ["conversation", "results", "tools"]
+        assert sorted(session.ctx.services.others) == ["conversation", "events", "results", "tools"]
 
 
 async def test_what_is_announced_is_told_once_with_the_next_message(board):
