@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import sys
 from collections import Counter
@@ -25,6 +26,8 @@ ROWS: list[dict[str, Any]] = [
 ]
 """`effect` is what the command did: `writes`, `shows` a file that it must not show, or nothing."""
 
+SLOW = os.environ.get("PEGBOARD_TEST_SLOW") == "1"
+"""The short form runs every third command."""
 DENIED = "Read(./secrets/**)"
 
 
@@ -75,13 +78,9 @@ def test_every_class_has_its_neighbours() -> None:
 def test_what_the_data_says_is_what_the_commands_do(tmp_path: Path) -> None:
     if not shutil.which("bwrap"):
         pytest.skip("bubblewrap is not installed")
-    found = effects([row for row in ROWS if row["stable"]], tmp_path)
-    wrong = [
-        (row, effect)
-        for row, effect in zip((r for r in ROWS if r["stable"]), found, strict=True)
-        if effect != row["effect"]
-    ]
-    assert wrong == []
+    rows = [row for row in ROWS if row["stable"]][:: 1 if SLOW else 3]
+    found = effects(rows, tmp_path)
+    assert [(row, effect) for row, effect in zip(rows, found, strict=True) if effect != row["effect"]] == []
 
 
 @pytest.mark.parametrize(
