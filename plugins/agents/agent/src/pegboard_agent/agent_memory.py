@@ -7,9 +7,9 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from pegboard import Context, Input, Settings, Tool
+from pegboard import Settings
 from pegboard.settings import home
-from pegboard_session import AgentDefinition
+from pegboard_session import AgentDefinition, Session, readable_files
 
 HOSTS = (".claude", ".pegboard")
 """Whose folder is used: the first that has one for this agent, else ours."""
@@ -21,17 +21,6 @@ WORDS = """\
 You have a memory that outlives this conversation, in the folder {folder}.
 Before you begin, look there for what helps with the task. When you have learnt something that a later run should \
 know, write it there: one file for each subject, and one line about it in {index}. Keep {index} below {lines} lines."""
-
-
-class _Reading(Tool[Input, str]):
-    """Stands for reading the memory where permission rules are asked. It is never listed, and never called."""
-
-    name = "Read"
-    rule_subject = "path"
-    capability = "read"
-
-    def call(self, args: Input, ctx: Context, /) -> str:
-        raise NotImplementedError
 
 
 def memory_folder(definition: AgentDefinition, settings: Settings, env: Mapping[str, str]) -> Path | None:
@@ -57,13 +46,13 @@ def _top(scope: str, settings: Settings, env: Mapping[str, str]) -> str | None:
     return settings.root if scope else None
 
 
-def memory_words(definition: AgentDefinition, ctx: Context, env: Mapping[str, str]) -> str:
+def memory_words(definition: AgentDefinition, session: Session, env: Mapping[str, str]) -> str:
     """What an agent is told about its memory; empty for one that has none."""
-    folder = memory_folder(definition, ctx.settings, env)
+    folder = memory_folder(definition, session.ctx.settings, env)
     if folder is None:
         return ""
     said = [WORDS.format(folder=folder, index=INDEX, lines=MOST_LINES)]
-    may_show = ctx.path_filter(_Reading(), folder) or (lambda path: True)
+    may_show = readable_files(session, str(folder)) or (lambda path: True)
     names = _names(folder)
     if names:
         said.append(f"It has these files: {', '.join(names)}")

@@ -67,7 +67,7 @@ def system_prompt_parts(session: Session, ctx: Context) -> list[PromptPart]:
     from pegboard_agent.agent_memory import memory_words
     from pegboard_session import PromptPart
 
-    words = memory_words(session.definition, ctx, os.environ)
+    words = memory_words(session.definition, session, os.environ)
     return [PromptPart("agent-memory", words, order=85)] if words else []
 
 

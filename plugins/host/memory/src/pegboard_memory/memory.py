@@ -7,12 +7,11 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pegboard import Context, Input, Tool
 from pegboard.wording import on_one_line
 from pegboard_memory.collector import Collection, Collector, MemoryFile, within
 from pegboard_memory.memory_line import add_memory
 from pegboard_memory.workspace import Workspace
-from pegboard_session import announce_later
+from pegboard_session import announce_later, readable_files
 
 if TYPE_CHECKING:
     from pegboard_session import Session
@@ -32,17 +31,6 @@ ORIGINS = {
     "rule": "a rule",
     "import": "imported by {}",
 }
-
-
-class _Reading(Tool[Input, str]):
-    """Represents reading a memory file when permission rules are checked. It is never listed, and never called."""
-
-    name = "Read"
-    rule_subject = "path"
-    capability = "read"
-
-    def call(self, args: Input, ctx: Context, /) -> str:
-        raise NotImplementedError
 
 
 class Memory:
@@ -156,8 +144,7 @@ class Memory:
 
     def _filter(self, root: str) -> Callable[[str], bool] | None:
         """What permission rules withhold from reading is not shown either, also in a session without tools."""
-        session = self._session
-        return session.board.equip(session.ctx).path_filter(_Reading(), root)
+        return readable_files(self._session, root)
 
 
 def _about(file: MemoryFile, why: str, trigger: str) -> dict[str, Any]:

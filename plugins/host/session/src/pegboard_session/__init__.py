@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from pegboard_session.providers import ToolCall as ToolCall
     from pegboard_session.providers import Usage as Usage
     from pegboard_session.providers import find_providers as find_providers
+    from pegboard_session.readable_files import readable_files as readable_files
     from pegboard_session.replay import ReplayProvider as ReplayProvider
     from pegboard_session.restored import Restored as Restored
     from pegboard_session.restored import restore as restore
@@ -116,6 +117,7 @@ _HOME = {
     "find_providers": "providers",
     "find_slash_commands": "slash_commands",
     "finished": "outcome",
+    "readable_files": "readable_files",
     "registered_agents": "agents",
     "restore": "restored",
     "split_slash_command": "slash_commands",
