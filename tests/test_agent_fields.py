@@ -156,6 +156,17 @@ async def test_an_agent_is_told_of_its_memory_and_may_read_it(tmp_path, watching
     assert not any("memory that outlives" in part for request in provider.requests for part in request.system)
 
 
+async def test_a_deny_rule_withholds_the_memory_from_the_prompt(tmp_path, watching):
+    folder = tmp_path / ".claude/agent-memory/worker"
+    folder.mkdir(parents=True)
+    (folder / "MEMORY.md").write_text("The tests need Java.")
+    define(tmp_path, memory="project")
+    rules = {"allow": ["Agent"], "deny": ["Read(.claude/agent-memory/**)"]}
+    board = make_board(tmp_path, watching, trusted=True, permissions=rules)
+    _, provider = await talk(board, START, of("w", text("w")), turn(text("Done.")))
+    assert "Java" not in "\n".join(provider.children[0].requests[0].system)
+
+
 async def test_a_memory_that_is_a_link_is_no_memory(tmp_path, watching):
     (tmp_path / ".claude/agent-memory").mkdir(parents=True)
     (tmp_path / ".claude/agent-memory/worker").symlink_to("/etc")
