@@ -1,7 +1,7 @@
 """What a model sends: strict, but read with good will, and refused in sentences."""
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import pytest
 from pydantic import BaseModel, Field
@@ -159,3 +159,23 @@ def test_input_is_frozen_and_its_repr_is_short_of_surprises():
     args, _ = check()
     with pytest.raises(ValueError, match="frozen"):
         args.limit = 3
+
+
+class Bounded(Input):
+    names: Annotated[list[str], Field(min_length=1, max_length=2)] = ["a"]
+    word: Annotated[str, Field(min_length=2, max_length=3)] = "ab"
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"names": []}, "names must have at least 1 item, got []."),
+        ({"names": ["a"] * 3}, "names must have at most 2 items, got "),
+        ({"word": "a"}, 'word must have at least 2 characters, got "a".'),
+        ({"word": "abcd"}, 'word must have at most 3 characters, got "abcd".'),
+    ],
+)
+def test_a_length_is_said_in_the_right_number(given: dict[str, Any], words: str) -> None:
+    with pytest.raises(ToolError) as raised:
+        validate("Count", Bounded, given)
+    assert words in str(raised.value)

@@ -51,6 +51,9 @@ def _sentence(tool: str, model: type[BaseModel], fault: Any) -> str:
     for bound, words in BOUNDS.items():
         if kind == bound:
             return f"{where} must be {words.format(**context)}, {got}."
+    if kind in LENGTHS:
+        words, limit, one = LENGTHS[kind]
+        return f"{where} must have {words} {counted(context[limit], one)}, {got}."
     for prefix, words in WANTED.items():
         if kind in (f"{prefix}_type", f"{prefix}_parsing", f"{prefix}_from_float"):
             return f"{where} must be {words}, {got}."
@@ -62,10 +65,12 @@ BOUNDS = {
     "greater_than": "more than {gt}",
     "less_than_equal": "{le} or less",
     "less_than": "less than {lt}",
-    "string_too_short": "at least {min_length} characters long",
-    "string_too_long": "at most {max_length} characters long",
-    "too_short": "at least {min_length} items long",
-    "too_long": "at most {max_length} items long",
+}
+LENGTHS = {
+    "string_too_short": ("at least", "min_length", "character"),
+    "string_too_long": ("at most", "max_length", "character"),
+    "too_short": ("at least", "min_length", "item"),
+    "too_long": ("at most", "max_length", "item"),
 }
 
 
