@@ -40,7 +40,8 @@ if TYPE_CHECKING:  # Packed: one name in each line is three pages.
     from pegboard.board import Board as Board, BoardOptions as BoardOptions
     from pegboard.calls import (
         JSON as JSON, Allow as Allow, Ask as Ask, Block as Block, Call as Call, Decision as Decision, Deny as Deny,
-        Document as Document, Image as Image, Part as Part, Result as Result, Text as Text, strictest as strictest,
+        Document as Document, Image as Image, Part as Part, Result as Result, Text as Text, canonical as canonical,
+        strictest as strictest,
     )
     from pegboard.content import (
         content_block as content_block, jsonable as jsonable, tool_result as tool_result,
@@ -66,7 +67,7 @@ if TYPE_CHECKING:  # Packed: one name in each line is three pages.
     from pegboard.forms import Choice as Choice, FormField as FormField
     from pegboard.function_tool import tool as tool
     from pegboard.hookspecs import hookimpl as hookimpl
-    from pegboard.inputs import Input as Input, canonical as canonical
+    from pegboard.inputs import Input as Input
     from pegboard.paths import ResolvedPath as ResolvedPath, resolve_path as resolve_path
     from pegboard.pool.catalog import ToolCatalog as ToolCatalog
     from pegboard.pool.entries import Entry as Entry, Pool as Pool
@@ -78,7 +79,7 @@ if TYPE_CHECKING:  # Packed: one name in each line is three pages.
 
 _NAMES = {
     "board": "Board BoardOptions",
-    "calls": "Allow Ask Block Call Decision Deny Document Image JSON Part Result Text strictest",
+    "calls": "Allow Ask Block Call Decision Deny Document Image JSON Part Result Text canonical strictest",
     "content": "content_block jsonable tool_result",
     "context": "Agent Change Context Model Progress Services",
     "contract": "API Facts Output Tool",
@@ -90,7 +91,7 @@ _NAMES = {
     "forms": "Choice FormField",
     "function_tool": "tool",
     "hookspecs": "hookimpl",
-    "inputs": "Input canonical",
+    "inputs": "Input",
     "paths": "ResolvedPath resolve_path",
     "pool.catalog": "ToolCatalog",
     "pool.entries": "Entry Pool",

@@ -2,11 +2,25 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 JSON: TypeAlias = Mapping[str, Any]
+
+
+def canonical(value: object) -> bytes:
+    """The one spelling of a JSON value: equal values give equal bytes in every process."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode()
+
+
+def fingerprint(seen: JSON) -> str:
+    """The SHA-256 of the canonical JSON of an input."""
+    text = json.dumps(seen, sort_keys=True, separators=(",", ":"), ensure_ascii=False, default=str)
+    # surrogatepass: a path with undecodable bytes must have a fingerprint too, or it could not be approved.
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,10 +11,9 @@ import zlib
 from collections.abc import Iterable
 from typing import Any
 
-from pydantic import TypeAdapter
-from pydantic_core import to_json, to_jsonable_python
-
 from pegboard.calls import Block, Document, Image, Result, Text
+
+# Imports happen inside functions: a session starts without pydantic, which takes 60 ms.
 
 MOST = 5_000_000
 """What a provider takes, in encoded bytes."""
@@ -116,6 +115,8 @@ def content_block(block: Block) -> dict[str, Any]:
 
 def jsonable(value: object) -> Any:
     """The value as plain data."""
+    from pydantic_core import to_jsonable_python
+
     try:
         return to_jsonable_python(value, fallback=str)
     except ValueError:  # A model with bytes in it insists on text; opened up, it does not.
@@ -124,6 +125,8 @@ def jsonable(value: object) -> Any:
 
 def json_text(value: object) -> str:
     """The value as JSON text."""
+    from pydantic_core import to_json
+
     try:
         return to_json(value, fallback=str).decode()
     except ValueError:
@@ -131,4 +134,6 @@ def json_text(value: object) -> str:
 
 
 def _opened(value: object) -> Any:
+    from pydantic import TypeAdapter
+
     return TypeAdapter[Any](Any).dump_python(value, by_alias=True)

@@ -11,17 +11,19 @@ from collections.abc import Awaitable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Generic, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeAlias
 
 from typing_extensions import TypeVar
 
-from pegboard.calls import Block, Decision, Document, Image, Part, Text
+from pegboard.calls import Block, Decision, Document, Image, Part, Text, canonical
 from pegboard.content import json_text
 from pegboard.context import Change, Context
-from pegboard.inputs import Input, canonical, paths_of
-from pegboard.paths import ResolvedPath, resolve_path
+from pegboard.paths import ResolvedPath, paths_of, resolve_path
 from pegboard.schemas import schema_of
 from pegboard.wording import shown
+
+if TYPE_CHECKING:
+    from pegboard.inputs import Input
 
 API = (1, 0)
 """The version of this contract. A plugin fits if it was written for the same major and no higher minor version."""
@@ -31,7 +33,7 @@ TOOL_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 RuleSubject: TypeAlias = Literal["", "command", "path", "host", "name", "namespaced", "parameter"]
 Capability: TypeAlias = Literal["", "read", "edit"]
 
-I = TypeVar("I", bound=Input)  # noqa: E741 - I and O are the input and output of a tool throughout
+I = TypeVar("I", bound="Input")  # noqa: E741 - I and O are the input and output of a tool throughout
 O = TypeVar("O")  # noqa: E741
 
 

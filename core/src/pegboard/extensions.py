@@ -12,7 +12,6 @@ from pegboard.context import Context
 from pegboard.contract import Facts, Tool
 from pegboard.errors import SettingsError
 from pegboard.forms import FormField, fill
-from pegboard.inputs import Input
 
 
 class ToolSource(Protocol):
@@ -141,7 +140,7 @@ class Question:
     """What the tool says about the call in words: its `describe()`."""
     input: JSON = field(default_factory=dict)
     tool: Tool[Any, Any] | None = field(default=None, repr=False)
-    args: Input | None = field(default=None, repr=False)
+    args: Any = field(default=None, repr=False)
     digest: str = ""
     """The hash of `input`. An approval holds for this input only: the call does not run with another."""
     agent: str = ""

@@ -13,7 +13,6 @@ from pegboard.calls import Decision
 from pegboard.context import Context
 from pegboard.contract import Capability, Facts, I, O, Output, RuleSubject, Tool
 from pegboard.errors import refuse_unknown
-from pegboard.inputs import Input
 
 FactsOf: TypeAlias = Callable[[I, Context], Facts | Awaitable[Facts]]
 PermissionOf: TypeAlias = Callable[[I, Context], Decision | None | Awaitable[Decision | None]]
@@ -50,6 +49,8 @@ class _FunctionTool(Tool[I, O]):
 
 def _annotations(act: Callable[..., Any]) -> tuple[Any, Any]:
     """The input and output types of a function that is to become a tool; what is wrong with it is said at once."""
+    from pegboard.inputs import Input  # Not at the top: a session starts without pydantic.
+
     parameters = list(inspect.signature(act).parameters)
     hints = typing.get_type_hints(act)
     if len(parameters) != 2:

@@ -21,10 +21,10 @@ from pegboard.calls import Block, Call, Decision, Result
 from pegboard.context import Context
 from pegboard.contract import Facts, Tool
 from pegboard.extensions import After, Answer, Before, Event, Mode, Profile, Question, ToolInfo, ToolSource
-from pegboard.inputs import Input
 from pegboard.settings import Notice, Settings
 
 if TYPE_CHECKING:
+    from pegboard.inputs import Input
     from pegboard.records import HookRecord
     from pegboard_processes import ProcessSpec
 

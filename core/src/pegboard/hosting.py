@@ -13,6 +13,7 @@ if TYPE_CHECKING:  # Packed: one name in each line is three pages.
     # fmt: off
     # isort: off
     from pegboard.plugins import index as _index
+    from pegboard.calls import fingerprint as fingerprint
     from pegboard.errors import CODES as CODES, refuse_unknown as refuse_unknown
     from pegboard.content import text_size as text_size
     from pegboard.contract import TOOL_NAME as TOOL_NAME
@@ -27,7 +28,7 @@ if TYPE_CHECKING:  # Packed: one name in each line is three pages.
     from pegboard.execution.nested import dispatch_nested as dispatch_nested
     from pegboard.execution.threads import AbandonedThreads as AbandonedThreads, runner as runner
     from pegboard.execution.turn import run_calls as run_calls
-    from pegboard.inputs import fingerprint as fingerprint, validate as validate
+    from pegboard.inputs import validate as validate
     from pegboard.plugins.builtin import (
         ALIASES as ALIASES, BY_FULL_NAME as BY_FULL_NAME, FAMILIES as FAMILIES, OWNERS as OWNERS, RESERVED as RESERVED,
         is_builtin as is_builtin, is_own as is_own, normalise as normalise, owner_of as owner_of,
@@ -50,6 +51,7 @@ if TYPE_CHECKING:  # Packed: one name in each line is three pages.
     index_file, load_index, plugin_roots = _index.file_for, _index.load, _index.roots
 
 _NAMES = {
+    "calls": "fingerprint",
     "errors": "CODES refuse_unknown",
     "content": "text_size",
     "contract": "TOOL_NAME",
@@ -60,7 +62,7 @@ _NAMES = {
     "execution.nested": "dispatch_nested",
     "execution.threads": "AbandonedThreads runner",
     "execution.turn": "run_calls",
-    "inputs": "fingerprint validate",
+    "inputs": "validate",
     "plugins.builtin": "ALIASES BY_FULL_NAME FAMILIES OWNERS RESERVED is_builtin is_own normalise owner_of",
     "plugins.discovery": "discover",
     "plugins.features": "Features",

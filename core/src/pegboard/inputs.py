@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import re
-from collections.abc import Iterator
-from functools import cache, partial
+from functools import partial
 from math import isfinite
-from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -16,6 +12,7 @@ from pydantic_core import from_json, to_json
 
 from pegboard.calls import JSON
 from pegboard.errors import ToolError
+from pegboard.paths import paths_of
 from pegboard.sentences import explain
 
 
@@ -31,18 +28,6 @@ class Input(BaseModel):
         hide_input_in_errors=True,
         allow_inf_nan=False,
     )
-
-
-def canonical(value: object) -> bytes:
-    """The one spelling of a JSON value: equal values give equal bytes in every process."""
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode()
-
-
-def fingerprint(seen: JSON) -> str:
-    """The SHA-256 of the canonical JSON of an input."""
-    text = json.dumps(seen, sort_keys=True, separators=(",", ":"), ensure_ascii=False, default=str)
-    # surrogatepass: a path with undecodable bytes must have a fingerprint too, or it could not be approved.
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def validate(tool: str, model: type[Input], raw: str | bytes | JSON) -> tuple[Input, tuple[str, ...]]:
@@ -194,32 +179,3 @@ def _meaning(fault: str, value: object) -> object:
     if fault.startswith("bool") and isinstance(value, str) and value.strip().lower() in ("true", "false"):
         return value.strip().lower() == "true"
     return None
-
-
-def paths_of(args: BaseModel) -> list[tuple[str, Path]]:
-    """Every path in an input, with the name of the field that holds it."""
-    fields = _path_fields(type(args))
-    return [(alias, path) for name, alias in fields for path in _walk(getattr(args, name))] if fields else []
-
-
-def _walk(value: object) -> Iterator[Path]:
-    if isinstance(value, Path):
-        yield value
-    elif isinstance(value, BaseModel):
-        for _, path in paths_of(value):
-            yield path
-    elif isinstance(value, dict):
-        for item in value.values():
-            yield from _walk(item)
-    elif isinstance(value, (list, tuple, set, frozenset)):
-        for item in value:
-            yield from _walk(item)
-
-
-@cache
-def _path_fields(model: type[BaseModel]) -> tuple[tuple[str, str], ...]:
-    """The fields that can hold a path; the rest are never walked on the way of a call."""
-    scalars: tuple[Any, ...] = (str, int, float, bool, bytes, type(None))
-    return tuple(
-        (name, field.alias or name) for name, field in model.model_fields.items() if field.annotation not in scalars
-    )

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from pydantic import BaseModel
+if TYPE_CHECKING:
+    from pydantic import BaseModel
 
 MAPS = ("properties", "patternProperties", "$defs")
 LISTS = ("anyOf", "oneOf", "allOf", "prefixItems")

@@ -5,13 +5,12 @@ from __future__ import annotations
 import time
 from dataclasses import replace
 
-from pegboard.calls import Allow, Decision
+from pegboard.calls import Allow, Decision, fingerprint
 from pegboard.context import Context
 from pegboard.errors import ToolError
 from pegboard.execution.dispatch import within
 from pegboard.execution.hooks import maybe_await
 from pegboard.extensions import Answer, Question
-from pegboard.inputs import fingerprint
 
 
 async def put_question(question: Question, ctx: Context) -> Answer | None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from anyio import BrokenWorkerProcess
 
-from pegboard.calls import Allow, Block, Call, Decision, Result, Text
+from pegboard.calls import JSON, Allow, Block, Call, Decision, Result, Text
 from pegboard.content import text_size
 from pegboard.context import Context
 from pegboard.contract import Facts, Output, Tool, resolve_paths
@@ -29,9 +29,9 @@ from pegboard.execution.hooks import (
     serialize,
 )
 from pegboard.execution.permission import hold_to_approval, opinions_of, permit
-from pegboard.inputs import validate
 
 if TYPE_CHECKING:
+    from pegboard.inputs import Input
     from pegboard_files import Files
 
 STOP = "pegboard.stop"
@@ -121,6 +121,12 @@ class CallRun:
         """The context for this call."""
         return self.base.for_call(self.call.id, self.base.on_progress)
 
+    def validated(self, raw: str | bytes | JSON) -> tuple[Input, tuple[str, ...]]:
+        """The input as the tool wants it, and what had to be read with good will to get there."""
+        from pegboard.inputs import validate  # Not at the top: a session starts without pydantic, which takes 60 ms.
+
+        return validate(self.tool.name, self.tool.input, raw)
+
     def note(self, context: str, stop: str) -> None:
         """Keep what one hook said; the first reason to stop is the one that is named."""
         if context:
@@ -164,7 +170,7 @@ async def dispatch(run: CallRun, host: ToolHost) -> Result:
         bound = run.bound or host.find(call.name)
         run.bound, run.tool, owner = bound, bound.tool, bound.owner
         tool = bound.tool
-        run.args, notes = validate(tool.name, tool.input, call.input)
+        run.args, notes = run.validated(call.input)
         refuse_invalid(run, run.args, hooks)
         if hooks.before_call:
             await look_before(run, hooks)
@@ -224,7 +230,7 @@ async def consider(run: CallRun, hooks: BoundHooks) -> tuple[Facts, list[Decisio
     run.hooks = hooks
     run.restart()
     run.tool = tool = run.bound.tool
-    run.args, _ = validate(tool.name, tool.input, run.call.input)
+    run.args, _ = run.validated(run.call.input)
     refuse_invalid(run, run.args, hooks)
     await look_before(run, hooks)
     facts = await maybe_await(tool.facts(run.args, run.ctx))

@@ -12,18 +12,17 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pluggy
-from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from pegboard.calls import Allow, Block, Decision, Deny, Document, Image, Result, Text
 from pegboard.content import checked
 from pegboard.contract import Tool
 from pegboard.errors import ToolError
 from pegboard.extensions import After, Before, Event
-from pegboard.inputs import Input, validate
 from pegboard.permission.decide import Modes
 
 if TYPE_CHECKING:
     from pegboard.execution.dispatch import CallRun
+    from pegboard.inputs import Input
     from pegboard.records import HookRecord
 
 PLUGINS, TOOL = "plugins", "tool"
@@ -147,7 +146,7 @@ async def look_before(run: CallRun, hooks: BoundHooks) -> None:
         if said is None:
             continue
         if said.input is not None:
-            run.args, _ = validate(run.tool.name, run.tool.input, said.input)
+            run.args, _ = run.validated(said.input)
             refuse_invalid(run, run.args, hooks)
             run.opinions = [opinion for opinion in run.opinions if not isinstance(opinion, Allow)]
         run.opinions = [*run.opinions, *said_by(hook, said.decision)]
@@ -213,11 +212,11 @@ def fitting(tool: Tool[Any, Any], value: Any, who: str) -> Any:
     wanted = tool.output
     if wanted is Any or (isinstance(wanted, type) and isinstance(value, wanted)):
         return value
-    if isinstance(wanted, type) and not issubclass(wanted, BaseModel) and wanted in PLAIN:
+    if wanted in PLAIN:
         raise _misfit(tool, value, who)
     try:
         return _adapter(wanted).validate_python(value)
-    except ValidationError:
+    except ValueError:  # As which pydantic says that it does not fit.
         raise _misfit(tool, value, who) from None
 
 
@@ -231,7 +230,9 @@ def _misfit(tool: Tool[Any, Any], value: Any, who: str) -> ToolError:
 
 
 @cache
-def _adapter(wanted: Any) -> TypeAdapter[Any]:
+def _adapter(wanted: Any) -> Any:
+    from pydantic import TypeAdapter  # Not at the top: the start of a program needs none of it, and it takes 60 ms.
+
     return TypeAdapter(wanted)
 
 

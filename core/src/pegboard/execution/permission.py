@@ -7,18 +7,18 @@ import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from pegboard.calls import Allow, Ask, Decision, Deny, strictest
+from pegboard.calls import Allow, Ask, Decision, Deny, fingerprint, strictest
 from pegboard.contract import resolve_paths
 from pegboard.errors import SettingsError, ToolError
 from pegboard.execution.hooks import TOOL, BoundHooks, failed_guard, maybe_await, named, refuse_invalid, said_by
 from pegboard.extensions import Answer, Question
-from pegboard.inputs import Input, fingerprint, validate
 from pegboard.permission.decide import decide, may_classify
 
 if TYPE_CHECKING:
     from pegboard.context import Context
     from pegboard.contract import Facts, Tool
     from pegboard.execution.dispatch import CallRun
+    from pegboard.inputs import Input
 
 log = logging.getLogger("pegboard")
 
@@ -115,7 +115,7 @@ def _question(run: CallRun, hooks: BoundHooks, decision: Decision) -> Question:
 async def _decide_again(run: CallRun, hooks: BoundHooks, answer: Answer) -> Decision:
     """An input that came with an approval is approved only as far as rules, tool and plugins let it."""
     tool, was = run.tool, run.facts
-    args, _ = validate(tool.name, tool.input, answer.input or {})
+    args, _ = run.validated(answer.input or {})
     refuse_invalid(run, args, hooks)
     facts = await maybe_await(tool.facts(args, run.ctx))
     if (was.read_only and not facts.read_only) or (was.concurrency_safe and not facts.concurrency_safe):

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 from pegboard.errors import PluginError
 from pegboard.plugins.builtin import normalise
 from pegboard.reserved import NAMESPACES
-from pegboard_settings import declarations
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,6 +30,8 @@ def read_declaration(
 
     `plugins` are the entry points of the distribution, `own` says whether it is one of Pegboard's.
     """
+    from pegboard_settings import declarations
+
     try:
         made, not_used = declarations.read_declaration(path, normalise(dist), None if own else NAMESPACES)
     except declarations.DeclarationError as error:

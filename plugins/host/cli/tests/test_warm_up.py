@@ -103,3 +103,16 @@ for plugin in board.plugins:
     after = run(broken + WARM, home)["modules"]
     assert "pegboard_bash.understanding" in after
     assert "pegboard_edit.edit" not in after, "a module that is not the one that was checked must not be imported"
+
+
+def test_a_prompt_without_calls_is_answered_before_pydantic_is_imported(home: Path, tmp_path: Path) -> None:
+    script = tmp_path / "script.jsonl"
+    script.write_text(json.dumps({"content": [{"type": "text", "text": "Paris"}]}) + "\n")
+    code = f"""
+warm_up._import_all = lambda plugins, stop: None
+from pegboard_cli.main import main
+assert main(["run", "--replay", {str(script)!r}, "hello"]) == 0
+early = {{"pydantic", "pydantic_core", "tomllib"}} & set(sys.modules)
+assert not early, early
+"""
+    assert run(code, home)["threads"] == ["MainThread"]

@@ -11,7 +11,7 @@ import pytest
 
 import pegboard_rules
 from pegboard import Allow, Ask, Before, Board, Call, Context, Input, hookimpl, tool
-from pegboard.inputs import fingerprint
+from pegboard.hosting import fingerprint
 from pegboard.settings import Layer, Settings, load
 from pegboard_rules.audit import Audit, AuditLog
 

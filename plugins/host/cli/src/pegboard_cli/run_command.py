@@ -203,6 +203,8 @@ async def answer(session: Session, view: View, prompt: str | Program) -> int:
 
 async def answer_one(session: Session, view: View, prompt: str) -> int:
     """One prompt, or the slash command that it names."""
+    if not prompt.startswith("/"):
+        return finish(await session.run(prompt), session, view)
     from pegboard_cli.slash_prompt import answer_prompt
     from pegboard_session import SlashCommandError
 

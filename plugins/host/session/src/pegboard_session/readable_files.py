@@ -3,22 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from pegboard import Context, Input, Tool
+from pegboard import Context, Tool
 
 if TYPE_CHECKING:
     from pegboard_session.loop import Session
 
 
-class _Reading(Tool[Input, str]):
+class _NoFields:
+    """The input of what is never called. An `Input` would import pydantic, which a session can start without."""
+
+    model_fields: ClassVar[dict[str, Any]] = {}
+
+
+class _Reading(Tool[Any, str]):
     """Represents reading a file when permission rules are checked. It is never listed, and never called."""
 
     name = "Read"
+    input: Any = _NoFields
     rule_subject = "path"
     capability = "read"
 
-    def call(self, args: Input, ctx: Context, /) -> str:
+    def call(self, args: Any, ctx: Context, /) -> str:
         raise NotImplementedError
 
 

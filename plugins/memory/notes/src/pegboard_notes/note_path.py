@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from pathlib import PurePosixPath
+from typing import TYPE_CHECKING
 
-from pydantic_core import PydanticCustomError
+if TYPE_CHECKING:
+    from pydantic_core import PydanticCustomError
 
 ROOT = "/memories"
 DEEPEST = 4
@@ -43,6 +45,8 @@ def is_name(name: str) -> bool:
 
 
 def _wrong(words: str) -> PydanticCustomError:
+    from pydantic_core import PydanticCustomError  # Not at the top: every session loads this, and few take notes.
+
     return PydanticCustomError("note_path", "{words}", {"words": words})
 
 

@@ -6,11 +6,14 @@ Whatever is unclear ends in no opinion, and a call without an opinion is put to 
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import anyio
 
-from pegboard import Allow, Ask, Context, Decision, Deny, Input, Tool, hookimpl
+from pegboard import Allow, Ask, Context, Decision, Deny, Tool, hookimpl
+
+if TYPE_CHECKING:
+    from pegboard import Input
 
 LONGEST_INPUT = 8_000
 """A longer input cannot be shown in full, and the model must not approve what it has not seen in full."""

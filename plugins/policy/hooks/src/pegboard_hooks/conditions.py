@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from pegboard import Context, Facts, Input, Settings, Tool, ToolInfo
+from pegboard import Context, Facts, Settings, Tool, ToolInfo
 from pegboard.settings import Layer
 from pegboard_rules.allow_rules import allows_of
 from pegboard_rules.grammar import Rule
 from pegboard_rules.match_call import CallView, concerns, restrictions
 from pegboard_rules.ruleset import RuleSet
 from pegboard_rules.subjects import Subject
+
+if TYPE_CHECKING:
+    from pegboard import Input
 
 
 class Condition:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import anyio
 
-from pegboard import Context, Facts, Input, Tool
+from pegboard import Context, Facts, Tool
 from pegboard.hosting import maybe_await
 from pegboard_hooks.conditions import Condition
 from pegboard_hooks.handler_run import Firing, run
@@ -20,6 +20,9 @@ from pegboard_hooks.scoped_hooks import SCOPED
 from pegboard_hooks.session_state import state_of
 from pegboard_hooks.transcript_view import TranscriptView, view_path
 from pegboard_hooks.variables import keep_variables, new_env_file
+
+if TYPE_CHECKING:
+    from pegboard import Input
 
 log = logging.getLogger("pegboard.hooks")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Awaitable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pegboard import (
     After,
@@ -15,7 +15,6 @@ from pegboard import (
     Call,
     Context,
     Deny,
-    Input,
     Notice,
     Question,
     Result,
@@ -30,6 +29,9 @@ from pegboard_hooks.diagnosis import faulty_conditions, missing_programs
 from pegboard_hooks.events import HookedCall, fire
 from pegboard_hooks.matchers import tool_names
 from pegboard_hooks.plan import Plan
+
+if TYPE_CHECKING:
+    from pegboard import Input
 
 AnyTool = Tool[Any, Any]
 SAFETY = frozenset({"protected-path", "critical-path", "unresolvable", "forced"})

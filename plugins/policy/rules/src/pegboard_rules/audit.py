@@ -9,10 +9,13 @@ import logging
 import os
 import time
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from pegboard import Context, Event, Input, Settings, Tool, hookimpl
+from pegboard import Context, Event, Settings, Tool, hookimpl
 from pegboard.settings import state_dir
+
+if TYPE_CHECKING:
+    from pegboard import Input
 
 NAME = "audit.jsonl"
 MAX_BYTES = 10_000_000

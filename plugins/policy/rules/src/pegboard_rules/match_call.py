@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from pegboard import Context, Facts, Input, Part, ResolvedPath, Tool
+from pegboard import Context, Facts, Part, ResolvedPath, Tool
 from pegboard.permission import with_paths
 from pegboard_rules.grammar import Rule
 from pegboard_rules.path_index import PathIndex, names_of
@@ -13,6 +13,9 @@ from pegboard_rules.patterns import host_of, value_matches
 from pegboard_rules.ruleset import PathScope, RuleSet
 from pegboard_rules.subjects import EDIT, READ
 from pegboard_rules.tool_rules import ToolRules
+
+if TYPE_CHECKING:
+    from pegboard import Input
 
 COMPOUND = frozenset("&|;<>()$`\n\\\"'{}#")
 """Characters that make a command more than one simple command, for tools that do not parse it themselves."""

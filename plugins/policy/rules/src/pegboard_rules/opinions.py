@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from pegboard import Allow, Ask, Context, Decision, Deny, Facts, Input, Tool
+from pegboard import Allow, Ask, Context, Decision, Deny, Facts, Tool
 from pegboard.permission import READS, decide, with_paths
 from pegboard_rules.allow_rules import allowed, covers_reading
 from pegboard_rules.grammar import Rule
 from pegboard_rules.match_call import CallView, Hit, restrictions
 from pegboard_rules.modes import ALL, is_bypassing
 from pegboard_rules.ruleset import RuleSet
+
+if TYPE_CHECKING:
+    from pegboard import Input
 
 WORDS = {"deny": "was denied by", "ask": "needs approval because of", "allow": "is allowed by"}
 TYPES: dict[str, type[Decision]] = {"deny": Deny, "ask": Ask, "allow": Allow}

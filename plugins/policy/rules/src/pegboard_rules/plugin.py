@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from pegboard import Context, Decision, Facts, Fine, Input, Mode, Notice, Settings, Tool, ToolInfo, hookimpl
+from pegboard import Context, Decision, Facts, Fine, Mode, Notice, Settings, Tool, ToolInfo, hookimpl
 from pegboard_rules.audit import Audit, AuditLog
 from pegboard_rules.lint import problems
 from pegboard_rules.modes import MODES
@@ -15,6 +15,9 @@ from pegboard_rules.ruleset import RuleSet
 from pegboard_rules.search_filter import path_filter
 from pegboard_rules.suggest import suggest
 from pegboard_trust import Trust
+
+if TYPE_CHECKING:
+    from pegboard import Input
 
 
 @hookimpl

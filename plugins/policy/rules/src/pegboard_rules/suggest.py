@@ -6,15 +6,18 @@ import os
 import re
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from pegboard import Allow, Context, Decision, Facts, Input, Settings, Tool
+from pegboard import Allow, Context, Decision, Facts, Settings, Tool
 from pegboard.settings import Layer
 from pegboard_rules.allow_rules import covering
 from pegboard_rules.grammar import Rule
 from pegboard_rules.match_call import CallView
 from pegboard_rules.opinions import decide_by_rules
 from pegboard_rules.subjects import EDIT, READ
+
+if TYPE_CHECKING:
+    from pegboard import Input
 
 OUTPUT = r"\s|&&|\|\||;|[12]?>&[12](?!\S)|[12&]?>[ \t]*/dev/null(?!\S)"
 BETWEEN, PIPED = re.compile(rf"(?:{OUTPUT})*"), re.compile(rf"(?:{OUTPUT}|\|)*")

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from pegboard import Allow, Ask, Context, Decision, Input, Tool, hookimpl
+from pegboard import Allow, Ask, Context, Decision, Tool, hookimpl
 from pegboard_sandbox.excluded_commands import is_excluded_command
 from pegboard_sandbox.mechanism import choose
 from pegboard_sandbox.policy import Policy
+
+if TYPE_CHECKING:
+    from pegboard import Input
 
 REASON = "It runs in the sandbox: it can change only the working directories and reach only listed hosts."
 

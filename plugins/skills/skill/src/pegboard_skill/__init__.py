@@ -1,5 +1,9 @@
 """The Skill tool, and slash commands from files. `ctx.service("skills")` are the skills of a session."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 from pegboard_skill.plugin import (
     add_reminders,
     after_call,
@@ -11,9 +15,12 @@ from pegboard_skill.plugin import (
     register_tools,
     system_prompt_parts,
 )
-from pegboard_skill.skill import Skill, SkillInput, SkillOutput
 from pegboard_skill.skills import Skills
 
+if TYPE_CHECKING:
+    from pegboard_skill.skill import Skill, SkillInput, SkillOutput
+
+WARM_UP = ("pegboard_skill.skill",)
 __all__ = [
     "Skill",
     "SkillInput",
@@ -29,3 +36,12 @@ __all__ = [
     "register_tools",
     "system_prompt_parts",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    # The tool loads on use: every session asks this package for skills, and few use one.
+    from pegboard_skill import skill
+
+    return getattr(skill, name)

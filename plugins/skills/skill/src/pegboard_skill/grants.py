@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from pegboard import Allow, Context, Decision, Deny, Facts, Input, Settings, Tool
+from pegboard import Allow, Context, Decision, Deny, Facts, Settings, Tool
 from pegboard.settings import Layer
 from pegboard_rules import check_permission
 from pegboard_skill.skill_file import Skill
+
+if TYPE_CHECKING:
+    from pegboard import Input
 
 MANAGED_ONLY = "allowManagedPermissionRulesOnly"
 

@@ -6,16 +6,19 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from pegboard import Context, Decision, Facts, Fine, Input, Question, Settings, Tool, ToolError, hookimpl
-from pegboard_skill.skill import SERVICE, Skill
-from pegboard_skill.skills import Skills
+from pegboard import Context, Decision, Facts, Fine, Question, Settings, Tool, ToolError, hookimpl
+from pegboard_skill.skills import SERVICE, Skills
 
 if TYPE_CHECKING:
+    from pegboard import Input
     from pegboard_session import PromptPart, Session
+    from pegboard_skill.skill import Skill
 
 
 @hookimpl
 def register_tools() -> list[Skill]:
+    from pegboard_skill.skill import Skill  # Every session loads these hooks, and few use the tool.
+
     return [Skill()]
 
 

@@ -8,9 +8,8 @@ from pegboard import Context, Facts, Input, Part, Tool, ToolError
 from pegboard.wording import did_you_mean
 from pegboard_skill.discovery import key_of
 from pegboard_skill.skill_file import Skill as SkillFile
-from pegboard_skill.skills import Skills
+from pegboard_skill.skills import SERVICE, Skills
 
-SERVICE = "skills"
 MOST_NAMED = 200
 
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Literal
-
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
-from pydantic.alias_generators import to_camel
+from typing import TYPE_CHECKING, Any
 
 from pegboard import ToolError
 from pegboard.wording import counted
+
+if TYPE_CHECKING:
+    from pegboard_todo.task import Task
+
+# Imports happen inside functions: every session has a list, and one without tasks starts without pydantic.
 
 SERVICE = "tasks"
 MOST = 500
@@ -19,27 +21,6 @@ LONGEST_ID = 40
 MOST_ROWS = 5
 """How many open tasks are on the screen while the model works."""
 MARKS = {"pending": "[ ]", "in_progress": "[>]", "completed": "[x]"}
-
-Status = Literal["pending", "in_progress", "completed"]
-
-
-class Task(BaseModel):
-    """One thing to do."""
-
-    model_config = ConfigDict(alias_generator=to_camel, validate_by_name=True, validate_by_alias=True)
-
-    id: str
-    subject: str
-    description: str = ""
-    status: Status = "pending"
-    active_form: str = ""
-    """What is being done while it is in progress: "Running the tests"."""
-    owner: str = ""
-    blocked_by: list[str] = Field(default_factory=list)
-    """The ids of tasks that have to be completed first."""
-    metadata: dict[str, Any] = Field(default_factory=dict)
-    written_by: Literal["", "todo"] = ""
-    """Which tool keeps it: TodoWrite replaces its own tasks only."""
 
 
 class Tasks:
@@ -54,6 +35,10 @@ class Tasks:
 
     def load(self, rows: Iterable[Mapping[str, Any]], next_id: object) -> None:
         """Go on with a list that was kept. What makes no sense is left out."""
+        from pydantic import ValidationError
+
+        from pegboard_todo.task import Task
+
         for row in rows:
             try:
                 task = Task.model_validate(row)
@@ -89,6 +74,8 @@ class Tasks:
 
     def add(self, **fields: Any) -> Task:
         """A new task with the next id."""
+        from pegboard_todo.task import Task
+
         self._refuse_more(1)
         task = Task(id=str(self._next), **fields)
         self._next += 1
@@ -105,6 +92,8 @@ class Tasks:
 
     def replace_written(self, tasks: list[dict[str, Any]]) -> list[Task]:
         """Put the list of TodoWrite in place of its last one; returns the last one."""
+        from pegboard_todo.task import Task
+
         old = [task for task in self._tasks.values() if task.written_by == "todo"]
         self._refuse_more(len(tasks) - len(old))
         for task in old:

@@ -10,7 +10,8 @@ from pydantic.alias_generators import to_camel
 
 from pegboard import Context, Input, Tool, ToolError
 from pegboard_session import announce
-from pegboard_todo.task_list import LONGEST_ID, SERVICE, Status, Task, Tasks
+from pegboard_todo.task import Status, Task
+from pegboard_todo.task_list import LONGEST_ID, SERVICE, Tasks
 from pegboard_todo.wording import lines, terminal_list
 
 MOST_METADATA = 10_000

@@ -6,7 +6,8 @@ from pydantic import Field
 
 from pegboard import Context, Tool
 from pegboard.wording import counted
-from pegboard_todo.task_list import MOST, Status, Task
+from pegboard_todo.task import Status, Task
+from pegboard_todo.task_list import MOST
 from pegboard_todo.task_tools import Subject, TaskInput, TaskView, Words, tasks_of
 from pegboard_todo.wording import lines, terminal_list
 

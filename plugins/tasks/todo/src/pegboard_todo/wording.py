@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
-from pegboard_todo.task_list import MARKS, Task, Tasks
+from pegboard_todo.task_list import MARKS, Tasks
+
+if TYPE_CHECKING:
+    from pegboard_todo.task import Task
 
 STYLES = {"pending": "", "in_progress": "bold", "completed": "dim strike"}
 
