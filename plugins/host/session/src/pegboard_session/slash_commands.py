@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
+from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING, TypeAlias
 
 from pegboard import Context, PegboardError
@@ -17,8 +18,6 @@ from pegboard.wording import nearest
 from pegboard_session.announcements import announce
 
 if TYPE_CHECKING:
-    from importlib.metadata import EntryPoint
-
     from pegboard_session.loop import Session
 
 GROUP = "pegboard.slash_commands"
@@ -124,8 +123,6 @@ def find_slash_commands(session: Session) -> dict[str, SlashCommand]:
     A command from a file never takes the place of one that a distribution has of its own. A distribution whose plugins
     are all switched off is not imported.
     """
-    from importlib.metadata import entry_points  # Only a prompt that begins with a slash needs it.
-
     found: dict[str, SlashCommand] = {}
     off = _switched_off(session)
     for point in sorted(entry_points(group=GROUP), key=lambda point: (_owner(point), point.name)):
