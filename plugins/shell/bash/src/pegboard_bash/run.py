@@ -10,8 +10,9 @@ import anyio
 
 from pegboard import Context, ProcessSpec, Settings, ToolError
 from pegboard_bash.codes import ending, interpretation
-from pegboard_bash.output import ON_FAILURE, OutputTail, cleaned, shown
+from pegboard_bash.output import ON_FAILURE, OutputTail, shown
 from pegboard_bash.shape import shape_of
+from pegboard_files import plain_text
 from pegboard_processes import Process, ProcessExit, Task
 
 LONGEST_NAME = 80
@@ -59,7 +60,7 @@ class Listener:
 
     def note_on(self, cancelled: BaseException) -> None:
         """Hand on what the command wrote, for whoever stopped it and for the model."""
-        text = cleaned(self._recent[-ON_FAILURE:].decode(errors="replace")).rstrip("\n")
+        text = plain_text(self._recent[-ON_FAILURE:].decode(errors="replace")).rstrip("\n")
         if text:
             cancelled.add_note(f"Its output until then:\n{text}")
 
