@@ -97,13 +97,13 @@ async def start(spec: ProcessSpec, name: str, ctx: Context) -> Task:
     _ = ctx.background  # a host without one says so before anything has begun
     process = await ctx.processes.start(spec)
     try:
-        return hand_over(process, name, ctx)
+        return hand_over(process, name, ctx, tty=spec.tty)
     except BaseException:  # the session has ended in the meantime
         await process.kill()
         raise
 
 
-def hand_over(process: Process, name: str, ctx: Context) -> Task:
+def hand_over(process: Process, name: str, ctx: Context, *, tty: bool = False) -> Task:
     """Let a process continue as a background task; the model is told once when it has ended."""
     task: Task | None = None
 
@@ -120,7 +120,8 @@ def hand_over(process: Process, name: str, ctx: Context) -> Task:
             raise ToolError(f"It {words}.", code="failed", remedy="")
         return f"It {words}."
 
-    task = ctx.background.start(_short(name), work, output=process.output)
+    process_on_terminal = process if tty else None
+    task = ctx.background.start(_short(name), work, output=process.output, command=name, process=process_on_terminal)
     return task
 
 

@@ -16,8 +16,9 @@ from pegboard_processes import OpenProcess, ProcessExit
 from pegboard_repl.captured import Captured
 from pegboard_repl.interpreters import TITLES, Language, specification
 
-GRACE = 3.0
-"""Seconds that code has to end after it was interrupted; then its process is ended."""
+GRACE, SHORT_GRACE = 2.0, 1.0
+"""Seconds that code has to end when it is interrupted after its time, and when its call is cancelled; then its process
+is ended."""
 AFTER = 5.0
 """Seconds to wait for the rest of the output when the answer has come."""
 START = 60.0
@@ -86,7 +87,7 @@ class Interpreter:
         except anyio.get_cancelled_exc_class():
             # The variables are worth a moment: code that stops when it is asked to leaves the interpreter usable.
             with anyio.CancelScope(shield=True):
-                await self._stop(token)
+                await self._stop(token, SHORT_GRACE)
             raise
 
     async def _begin(self, code: str, token: str) -> None:
@@ -111,15 +112,15 @@ class Interpreter:
             await self._exits.aclose()
 
     async def _interrupt(self, token: str, seconds: float) -> Answer:
-        answer = await self._stop(token)
+        answer = await self._stop(token, GRACE)
         if answer is not None:
             return Answer(answer.pieces, answer.error, answer.output, answer.output_bytes, timed_out=True)
         self.why_ended = f"The code timed out after {seconds:g} s, did not stop when interrupted, and was killed."
         raise self._failure("timeout")
 
-    async def _stop(self, token: str) -> Answer | None:
+    async def _stop(self, token: str, grace: float) -> Answer | None:
         """Interrupt a run and wait for its answer; None where the process had to be ended."""
-        with anyio.move_on_after(GRACE):
+        with anyio.move_on_after(grace):
             try:
                 await self._process.send(_line(interrupt=token))
                 return await self._answer(token)

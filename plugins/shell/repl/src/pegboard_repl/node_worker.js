@@ -16,6 +16,7 @@ const fs = require("fs");
 const { parentPort, workerData } = require("worker_threads");
 const running = new Int32Array(workerData);
 const chunk = Buffer.alloc(65536);
+let received = 0;
 let rest = Buffer.alloc(0);
 for (;;) {
   let count = 0;
@@ -24,15 +25,17 @@ for (;;) {
   rest = Buffer.concat([rest, chunk.subarray(0, count)]);
   for (let at; (at = rest.indexOf(10)) >= 0; rest = rest.subarray(at + 1)) {
     const request = JSON.parse(rest.subarray(0, at).toString());
-    if (!("interrupt" in request)) parentPort.postMessage(request);
-    else if (Atomics.load(running, 0)) process.kill(process.pid, "SIGINT");
+    if (!("interrupt" in request)) { received += 1; parentPort.postMessage(request); continue; }
+    Atomics.store(running, 1, received);
+    if (Atomics.load(running, 0) === received) process.kill(process.pid, "SIGINT");
   }
 }
 process.kill(process.pid, "SIGKILL");
 `;
 
-const shared = new SharedArrayBuffer(4);
-const running = new Int32Array(shared);
+const shared = new SharedArrayBuffer(8);
+const running = new Int32Array(shared); // The number of the run that goes on, and of the last one that was stopped.
+let count = 0;
 const server = repl.start({
   prompt: "", input: new PassThrough(), output: new PassThrough(), terminal: false,
 });
@@ -90,8 +93,10 @@ function run({ run: code, token }) {
     say({ token, pieces, error: error ? described(error).slice(-LONGEST_TEXT) : "" });
   };
   interrupt = () => finish({ code: "ERR_SCRIPT_EXECUTION_INTERRUPTED" });
-  Atomics.store(running, 0, 1);
+  count += 1;
+  Atomics.store(running, 0, count);
   say({ token });
+  if (Atomics.load(running, 1) === count) return interrupt(); // It was stopped before it began.
   const script = compiled(code);
   if (script instanceof vm.Script) {
     let value;

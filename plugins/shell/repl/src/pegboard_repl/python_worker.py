@@ -116,7 +116,7 @@ class Worker:
 
     def __init__(self) -> None:
         self._pid = os.getpid()
-        self._running = ""
+        self._running = self._stopped = ""
         self._count = 0
         self._requests: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -152,7 +152,9 @@ class Worker:
                 request = json.loads(line)
                 if "interrupt" not in request:
                     self._requests.put(request)
-                elif request["interrupt"] == self._running:
+                    continue
+                self._stopped = request["interrupt"]
+                if self._running == self._stopped:
                     # To the main thread itself: only so does the signal end what it waits for.
                     signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
         self._requests.put(None)
@@ -179,6 +181,8 @@ class Worker:
         try:
             self._running = token
             try:
+                if self._stopped == token:  # It was stopped before it began.
+                    raise KeyboardInterrupt
                 value = self._execute(code)
                 if value is not None:
                     self._names["_"] = value
