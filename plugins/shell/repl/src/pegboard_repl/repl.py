@@ -65,7 +65,8 @@ class REPL(Tool[REPLInput, REPLOutput]):
     rule_subject = "name"
     rule_parameter = "language"
     max_result_chars = 60_000
-    changes_files_without_a_process = True
+    keeps_process = True
+    """Undo asks for this: code changes files in a process that an earlier call has started."""
 
     def validate_input(self, args: REPLInput, /) -> str | None:
         if not args.code.strip() and not args.restart:

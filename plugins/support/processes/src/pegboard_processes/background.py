@@ -52,12 +52,12 @@ class LocalBackground:
             raise RuntimeError("This background service is not open. Use it inside `async with`.")
         # Not a counter: a resumed conversation still mentions the tasks of the last one.
         known = Task(f"task-{secrets.token_hex(3)}", name, "running", output, command=command, tty=process is not None)
-        job = _RunningTask(known, process)
         if threading.get_ident() != self._thread:
-            return anyio.from_thread.run_sync(self._start, self._group, job, work)
-        return self._start(self._group, job, work)
+            return anyio.from_thread.run_sync(self._start, self._group, known, work, process)
+        return self._start(self._group, known, work, process)
 
-    def _start(self, group: TaskGroup, job: _RunningTask, work: Work) -> Task:
+    def _start(self, group: TaskGroup, task: Task, work: Work, process: Process | None) -> Task:
+        job = _RunningTask(task, process)
         self._jobs[job.task.id] = job
         group.start_soon(self._follow, job, work)
         return job.task
