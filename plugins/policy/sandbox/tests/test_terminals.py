@@ -17,7 +17,12 @@ def anyio_backend() -> str:
     return "asyncio"
 
 
-SCRIPT = "echo x > /etc/pegboard-test; read -p 'Name? ' name; echo \"Hello $name\"; trap 'echo caught; exit 0' INT; sleep 600"
+SCRIPT = """
+echo x > /etc/pegboard-test
+read -p 'Name? ' name; echo "Hello $name"
+trap 'echo caught; exit 0' INT
+echo ready; sleep 600
+"""
 
 
 async def heard(process, text: str) -> None:
@@ -31,7 +36,7 @@ async def talk(box, **settings) -> str:
         process = await processes.start(ProcessSpec(("bash", "-c", SCRIPT), box.root, writable=(box.root,), tty=True))
         await heard(process, "Name? ")
         await process.send(b"Ada\r")
-        await heard(process, "Hello Ada")
+        await heard(process, "ready")
         with anyio.fail_after(60):
             while not process.finished:
                 await process.send(b"\x03")
@@ -51,4 +56,5 @@ async def test_a_command_in_landlock_is_answered_and_interrupted(box):
         pytest.skip(f"No sandbox of Landlock can be made here: {problem}.")
     said = await talk(box, mechanism="landlock")
     assert "Permission denied" in said
+    assert "caught" in said
     assert not Path("/etc/pegboard-test").exists()

@@ -18,11 +18,16 @@ ROWS, COLUMNS = 40, 120
 LINE = 4_095
 """The longest line, in bytes, that the kernel keeps for a process that reads whole lines; it drops the rest."""
 VARIABLES = {"TERM": "xterm", "COLUMNS": str(COLUMNS), "LINES": str(ROWS)}
-OWN = 'if (: 0<>/proc/self/fd/0) 2>/dev/null; then exec 0<>/proc/self/fd/0 1>&0 2>&0; fi; exec "$@"'
+OWN = """\
+if (: 0<>/proc/self/fd/0) 2>/dev/null; then exec 0<>/proc/self/fd/0 1>&0 2>&0; fi
+if ! (: 0<>/dev/tty) 2>/dev/null && command -v setsid >/dev/null; then exec setsid -cw "$@"; fi
+exec "$@"
+"""
 """The leader of a session gets the first terminal that it opens as its own: then Ctrl-C and /dev/tty work.
 
 In a shell and not between fork and exec: running Python there is not safe in a host with threads. It opens what it has
-already, by another way, because a sandbox has no such name; where a sandbox forbids that too, it does without.
+already, by another way, because a sandbox has no such name. In a sandbox it may not be the leader, or not open it at
+all; then it becomes the leader of another session, and without `setsid` it does without.
 """
 
 
