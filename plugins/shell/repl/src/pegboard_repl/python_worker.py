@@ -60,6 +60,11 @@ class Display:
         plain = offered.get("text/plain")
         self.text("text/plain", plain if isinstance(plain, str) else repr(value))
 
+    def show_all(self, *values: Any) -> None:
+        """What code calls as `display`."""
+        for value in values:
+            self.show(value)
+
     def text(self, kind: str, text: str, plain: str = "") -> None:
         """Add a text; of one that is too long the beginning."""
         if len(text) > LONGEST_TEXT and kind != "text/plain":
@@ -84,9 +89,9 @@ class Display:
         file = io.BytesIO()
         figure.savefig(file, format="png")
         self.picture("image/png", file.getvalue())
-        plots = sys.modules.get("matplotlib.pyplot")
+        plots: Any = sys.modules.get("matplotlib.pyplot")
         if plots is not None:
-            plots.close(figure)  # type: ignore[attr-defined]
+            plots.close(figure)
 
     def open_figures(self) -> None:
         """Add the figures that the code has drawn and not shown."""
@@ -177,7 +182,7 @@ class Worker:
         os.dup2(OUTPUT, 2)
         signal.signal(signal.SIGINT, self._interrupted)
         shown, error = Display(), ""
-        self._names["display"] = lambda *values: [shown.show(value) for value in values] and None
+        self._names["display"] = shown.show_all
         try:
             self._running = token
             try:
@@ -201,10 +206,12 @@ class Worker:
         # Without an entry here no traceback could show the line.
         linecache.cache[name] = (len(code), None, code.splitlines(keepends=True), name)
         tree = ast.parse(code, name)
-        last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
+        last = tree.body[-1] if tree.body else None
+        if isinstance(last, ast.Expr):
+            tree.body.pop()
         if tree.body:
             self._finish(compile(tree, name, "exec", FLAGS, dont_inherit=True))
-        if last is None:
+        if not isinstance(last, ast.Expr):
             return None
         return self._finish(compile(ast.Expression(last.value), name, "eval", FLAGS, dont_inherit=True))
 
