@@ -26,6 +26,7 @@ CALLS = {
     "Edit": ({"file_path": "edited.txt", "old_string": "old", "new_string": "new"}, "edited.txt"),
     "Glob": ({"pattern": "*.txt"}, "a.txt"),
     "Grep": ({"pattern": "hello", "output_mode": "content"}, "hello"),
+    "REPL": ({"language": "python", "code": "6 * 7"}, "42"),
     "Read": ({"file_path": "a.txt"}, "1\thello"),
     "TaskOutput": ({}, ""),
     "TaskStop": ({"task_id": "task-none"}, "task-none"),
@@ -118,7 +119,9 @@ def inspector():
 @pytest.mark.parametrize("era", ["legacy", "modern"])
 def test_the_inspector_lists_and_calls_the_tools(world, inspector, era):
     """The short form calls two tools in one era and one in the other; PEGBOARD_TEST_SLOW=1 all of them in both."""
-    with world.http("--permission-mode", "acceptEdits", "--allow", "TaskStop", "--allow", "Agent") as server:
+    with world.http(
+        "--permission-mode", "acceptEdits", "--allow", "TaskStop", "--allow", "Agent", "--allow", "REPL"
+    ) as server:
 
         def inspect(*words):
             home = {**os.environ, "HOME": str(world.home)}
