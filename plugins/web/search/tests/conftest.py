@@ -34,7 +34,19 @@ MakeBoard = Callable[..., Board]
 
 
 @pytest.fixture
-def make_board(tmp_path: Path, answers: object, server: SearchServer) -> MakeBoard:
+def anyio_backend() -> str:
+    """Most tests run on one backend; those of the requests run on both."""
+    return "asyncio"
+
+
+@pytest.fixture(scope="session")
+def shared_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The index of plugins, made once."""
+    return tmp_path_factory.mktemp("cache")
+
+
+@pytest.fixture
+def make_board(tmp_path: Path, shared_cache: Path, answers: object, server: SearchServer) -> MakeBoard:
     """A board with the installed plugins, and settings of the application."""
 
     def make(
@@ -42,8 +54,9 @@ def make_board(tmp_path: Path, answers: object, server: SearchServer) -> MakeBoa
     ) -> Board:
         said = {"backends": [name], "url": server.url, "key": KEY, **websearch}
         said = {key: value for key, value in said.items() if value is not None}
-        env = {"HOME": str(tmp_path), "PATH": "", "XDG_STATE_HOME": str(tmp_path / "state")}
-        return Board.load(settings={"websearch": said, **(settings or {})}, env=env, plugins=[answers, *plugins])
+        env = {"HOME": str(tmp_path), "PATH": "", "XDG_CACHE_HOME": str(shared_cache)}
+        whole = {"websearch": said, "only": ["web", "policy"], **(settings or {})}
+        return Board.load(settings=whole, env=env, plugins=[answers, *plugins], record=True)
 
     return make
 

@@ -9,6 +9,7 @@ from pegboard import hookimpl
 from pegboard_websearch import SearchResult
 
 
+@pytest.mark.parametrize("anyio_backend", ["asyncio", "trio"])
 @pytest.mark.parametrize("name", FORMATS)
 async def test_results_come_with_titles_addresses_and_excerpts(search, server, name):
     server.finds(name)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import logging
-import os
 
 import pytest
 from websearch_servers import FORMATS, KEY, PAGES, Reply
@@ -13,6 +12,9 @@ from pegboard import hookimpl
 
 ECHO = f"Your key {KEY} is no good.".encode()
 """A service may repeat the key in what it says."""
+
+
+BOTH = pytest.mark.parametrize("anyio_backend", ["asyncio", "trio"])
 
 
 @pytest.mark.parametrize("name", FORMATS)
@@ -60,6 +62,7 @@ async def test_an_answer_of_another_shape_has_no_results(search, server, name, b
     assert result.text == f"0 results from {name}. Try other words, or fewer domains."
 
 
+@BOTH
 async def test_a_body_without_end_is_cut(search, server):
     server.reply = lambda asked: Reply(endless=True)
     result = await search()
@@ -71,6 +74,7 @@ async def test_a_compressed_body_is_refused(search, server):
     assert "sent a compressed answer, which was not asked for." in (await search()).text
 
 
+@BOTH
 async def test_a_service_that_says_nothing_runs_into_the_timeout(search, make_board, server):
     server.reply = lambda asked: Reply(hang=True)
     result = await search(make_board(timeout=1))
@@ -78,6 +82,7 @@ async def test_a_service_that_says_nothing_runs_into_the_timeout(search, make_bo
     assert "searxng at 127.0.0.1 did not answer within 1 seconds." in result.text
 
 
+@BOTH
 async def test_a_service_that_is_not_there(search, make_board):
     result = await search(make_board(url="http://127.0.0.1:1/"))
     assert "searxng at 127.0.0.1 cannot be reached (ConnectError)." in result.text
@@ -103,8 +108,9 @@ async def test_the_key_is_in_no_result_event_log_or_file(search, make_board, ser
     result = await search(make_board(name, plugins=(watching,)))
     assert server.asked, "nothing was sent"
     assert watching.events
-    written = [open(os.path.join(folder, file), "rb").read() for folder, _, files in os.walk(tmp_path) for file in files]
-    said = [result.text, repr(result), caplog.text, *watching.events, *(text.decode("latin-1") for text in written)]
+    written = [path.read_text("latin-1") for path in tmp_path.rglob("*") if path.is_file()]
+    assert any("WebSearch" in text for text in written), "there is no audit log"
+    said = [result.text, repr(result), caplog.text, *watching.events, *written]
     assert not [text for text in said if KEY in text]
 
 

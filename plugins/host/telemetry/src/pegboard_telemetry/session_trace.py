@@ -165,14 +165,14 @@ class SessionTrace:
 
     def _start_call(self, data: Data) -> None:
         if data["id"] not in self._calls:  # A call that is judged again, because something changed, starts again.
-            self._calls[data["id"]] = self._call_span(data)
+            outer = _within.get()
+            above = outer[1] if outer and outer[0] is self else self._request
+            self._calls[data["id"]] = self._call_span(data, above)
 
-    def _call_span(self, data: Data, began: int | None = None) -> Span:
-        outer = _within.get()
-        above = outer[1] if outer and outer[0] is self else self._request or self._span
+    def _call_span(self, data: Data, above: Span | None, began: int | None = None) -> Span:
         said = call_attributes(data["name"], data["id"])
         span = self._tracer.start_span(
-            f"{names.CALL_SPAN} {data['name']}", _below(above), attributes=said, start_time=began
+            f"{names.CALL_SPAN} {data['name']}", _below(above or self._span), attributes=said, start_time=began
         )
         if data["id"] in self._inputs:
             span.set_attribute(names.ARGUMENTS, content_of(self._inputs.pop(data["id"])))
@@ -196,8 +196,8 @@ class SessionTrace:
 
     def _finish_call(self, data: Data) -> None:
         span = self._calls.pop(data["id"], None)
-        if span is None:  # It was cancelled before it began.
-            span = self._call_span(data, time.time_ns() - round(data["ms"] * 1e6))
+        if span is None:  # It was cancelled before it began, by whatever call is working now.
+            span = self._call_span(data, self._request, time.time_ns() - round(data["ms"] * 1e6))
         if asked := self._decisions.pop(data["id"], None):
             asked.end()
         if data["decision"]:

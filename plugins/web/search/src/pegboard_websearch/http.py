@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
-from contextlib import aclosing
 from dataclasses import dataclass, field
 from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any
@@ -18,6 +17,7 @@ import anyio
 
 from pegboard import ProviderError, Settings, ToolError
 from pegboard_http import http_errors, open_client, wait_asked
+from pegboard_http.answers import abandon
 
 if TYPE_CHECKING:
     import httpx2
@@ -124,12 +124,14 @@ async def _body(service: Service, response: httpx2.Response) -> bytes:
     """The body as it comes: compressed ones were not asked for, and a small one may expand without end."""
     if response.headers.get("content-encoding", "identity") != "identity":
         raise _failed(service, "sent a compressed answer, which was not asked for", "failed")
-    raw = bytearray()
-    async with aclosing(response.aiter_raw()) as chunks:  # type: ignore[type-var]
+    raw, chunks = bytearray(), response.aiter_raw()
+    try:
         async for chunk in chunks:
             raw += chunk
             if len(raw) > LARGEST:
                 raise _failed(service, f"sent more than {LARGEST:,} bytes", "too_large")
+    finally:
+        await abandon(chunks)
     return bytes(raw)
 
 
