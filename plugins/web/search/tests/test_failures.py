@@ -114,6 +114,15 @@ async def test_the_key_is_in_no_result_event_log_or_file(search, make_board, ser
     assert not [text for text in said if KEY in text]
 
 
+def test_the_key_is_not_shown_among_the_settings(make_board):
+    def shown(**given):
+        return {row["key"]: row for row in make_board(**given).settings.explain()}["websearch.key"]
+
+    assert shown()["value"] == "***"
+    assert KEY not in repr(shown())
+    assert shown(key="$MY_KEY")["value"] == "$MY_KEY"
+
+
 async def test_a_password_in_the_address_is_in_no_message(search, make_board, server):
     server.says(b"no", 500)
     result = await search(make_board(url=server.url.replace("://", "://user:hunter2@")))

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from pegboard import Call, Context, Deny, Input, ProviderError, Result, Tool, hookimpl
-from pegboard_telemetry.tracer import current_tracer
+from pegboard_telemetry.tracer import current_tracer, recent_tracer
 
 if TYPE_CHECKING:
     from pegboard_session import Session
@@ -43,7 +43,7 @@ def wrap_execute(tool: Tool[Any, Any], execute: Execute) -> Execute:
         if trace is not None:
             with trace.within(ctx.call_id):
                 return await execute(args, ctx)
-        tracer = current_tracer()
+        tracer = recent_tracer()
         if tracer is None:
             return await execute(args, ctx)
         from pegboard_telemetry.lone_calls import LoneCall
@@ -59,7 +59,7 @@ def after_failure(call: Call, args: Input | None, result: Result, ctx: Context) 
     """A call outside a session that never came to its act has a span too."""
     if ctx.services.others.get(SERVICE) is not None or (args is not None and not isinstance(result.decision, Deny)):
         return
-    if tracer := current_tracer():
+    if tracer := recent_tracer():
         from pegboard_telemetry.lone_calls import note_refusal
 
         note_refusal(tracer, call, result)

@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from opentelemetry.trace import Tracer, TracerProvider
 
+# Imports happen inside functions: the API takes 18 ms, which only those pay who record spans.
+
 MODULE = "opentelemetry.trace"
 IS_NAMED = bool(os.environ.get("OTEL_PYTHON_TRACER_PROVIDER"))
-"""Whether the environment names a provider, which the API loads on first use. Read once, for speed."""
+"""Whether the environment names a provider, which the API loads on first use."""
+LOOK_AGAIN = 1.0
+"""Seconds until a call outside a session looks again for a provider: looking costs as much as a small call may."""
 
 _made: tuple[TracerProvider, Tracer | None] | None = None
+_nothing_until = 0.0
 
 
 def current_tracer() -> Tracer | None:
@@ -21,7 +27,6 @@ def current_tracer() -> Tracer | None:
     global _made
     if MODULE not in sys.modules and not IS_NAMED:
         return None  # A provider can only be set through this module.
-    # Imported late: it takes 18 ms, which only those pay who record spans.
     from opentelemetry.trace import get_tracer_provider
 
     provider = get_tracer_provider()
@@ -30,8 +35,18 @@ def current_tracer() -> Tracer | None:
     return _made[1]
 
 
+def recent_tracer() -> Tracer | None:
+    """The same, but where there was none a moment ago, there is none."""
+    global _nothing_until
+    if time.monotonic() < _nothing_until:
+        return None
+    tracer = current_tracer()
+    if tracer is None:
+        _nothing_until = time.monotonic() + LOOK_AGAIN
+    return tracer
+
+
 def _tracer(provider: TracerProvider) -> Tracer | None:
-    # Imported late, for the same reason.
     from opentelemetry.trace import NoOpTracerProvider, ProxyTracerProvider
 
     if isinstance(provider, NoOpTracerProvider | ProxyTracerProvider):
