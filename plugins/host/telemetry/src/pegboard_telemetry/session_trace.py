@@ -116,7 +116,7 @@ class SessionTrace:
     def _ask(self, data: Data) -> None:
         self._end_request()
         session = self._session
-        said = {names.OPERATION: names.REQUEST_SPAN, names.MAX_TOKENS: session.max_tokens}
+        said: dict[str, Any] = {names.OPERATION: names.REQUEST_SPAN, names.MAX_TOKENS: session.max_tokens}
         self._request = self._tracer.start_span(
             f"{names.REQUEST_SPAN} {session.model}",
             _below(self._span),
