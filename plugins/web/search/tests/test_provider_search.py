@@ -136,6 +136,17 @@ async def test_a_gateway_is_not_known_to_search_so_the_next_backend_does(make_bo
     assert api.results[0]["content"][0]["text"].startswith("3 results from tavily")
 
 
+async def test_a_provider_without_its_key_does_not_search(make_board, server, approve, monkeypatch, tmp_path):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
+    monkeypatch.delenv("ANTHROPIC_AUTH_TOKEN", raising=False)
+    server.finds("tavily")
+    provider, board = AnthropicProvider(search="on"), make_board(backends=["provider", "tavily"])
+    async with Session(board, provider, model="claude-test") as session:
+        result = await session.desk.nested("WebSearch", {"query": "x"}, session.ctx)
+    assert result.text.startswith("3 results from tavily")
+
+
 def calls(*turns):
     """A model that makes so many searches in each turn."""
     blocks = [[{"type": "tool_use", "name": "WebSearch", "input": {"query": "x"}}] * number for number in turns]

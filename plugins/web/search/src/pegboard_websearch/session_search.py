@@ -105,7 +105,8 @@ class SessionSearch:
     def server_request(self, query: SearchQuery) -> Request | None:
         """The request that lets the model's own service search; None where it has no search."""
         make = getattr(self._session.provider, "search_request", None)
-        if make is None:
+        missing = getattr(self._session.provider, "missing", None)
+        if make is None or (missing is not None and missing()):  # Without its key no request could succeed.
             return None
         words = f"Search the web for this query: {query.text}"
         message = {"role": "user", "content": [{"type": "text", "text": words}]}
