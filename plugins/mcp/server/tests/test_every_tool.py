@@ -32,6 +32,7 @@ CALLS = {
     "TaskStop": ({"task_id": "task-none"}, "task-none"),
     "ToolSearch": ({"query": "select:Read"}, "Read"),
     "WebFetch": ({"url": "http://127.0.0.1/", "prompt": "What is there?"}, "127.0.0.1"),
+    "WebSearch": ({"query": "anything"}, "No web search is set up."),
     "Write": ({"file_path": "written.txt", "content": "new\n"}, "written.txt"),
 }
 ALL = OWNERS.keys() - {"task_complete"}
@@ -39,8 +40,8 @@ ALL = OWNERS.keys() - {"task_complete"}
 NAMES = sorted(ALL - {"EnterPlanMode"})
 """Every tool but the one after which nothing may change."""
 NOTHING: tuple[dict[str, str], str] = ({}, "")
-FAILS = {"Agent", "TaskStop", "WebFetch"}
-"""Without such an agent, such a task and a public address these can only say so."""
+FAILS = {"Agent", "TaskStop", "WebFetch", "WebSearch"}
+"""Without such an agent, such a task, a public address and a search service these can only say so."""
 
 
 @pytest.fixture
