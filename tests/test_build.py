@@ -233,7 +233,9 @@ def test_the_wheel_of_the_choice_requires_the_whole_bundle(wheelhouse: Path) -> 
         metadata = next(archive.read(name).decode() for name in archive.namelist() if name.endswith("METADATA"))
         only = json.loads(archive.read("pegboard_features.json"))["only"]
     assert metadata.count("Requires-Dist: ") == len(list(wheelhouse.glob("*.whl"))) - 1
-    assert only == [f"pegboard-{name}" for name in ("edit", "glob", "grep", "lsp", "notebook", "patch", "read", "write")]
+    assert only == [
+        f"pegboard-{name}" for name in ("edit", "glob", "grep", "lsp", "notebook", "patch", "read", "write")
+    ]
 
 
 def test_a_bundle_can_leave_out_single_plugins(tmp_path: Path) -> None:

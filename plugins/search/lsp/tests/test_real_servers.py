@@ -108,7 +108,9 @@ async def test_typescript_knows_a_project_and_asks_before_it_starts_a_program_of
         "src/shape.ts:2:14: export class Square"
         in (await ask(board, "goToDefinition", "src/main.ts", symbol="Square")).text
     )
-    assert "node_modules/.bin/tsc --lsp --stdio, a program in the working directory" in person.questions[0].decision.reason
+    assert (
+        "node_modules/.bin/tsc --lsp --stdio, a program in the working directory" in person.questions[0].decision.reason
+    )
     assert "3 references" in (await ask(board, "findReferences", symbol="Square")).text
     assert "src/shape.ts:2:14" in (await ask(board, "goToImplementation", "src/shape.ts", symbol="Shape")).text
     assert "not assignable to type 'string'" in (await ask(board, "diagnostics", "src/main.ts")).text

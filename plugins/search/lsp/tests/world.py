@@ -8,6 +8,7 @@ from pathlib import Path
 import anyio
 
 from pegboard import Allow, Board, Deny, hookimpl
+from pegboard.settings import load
 from pegboard_lsp.hub import hub_of
 
 HERE = Path(__file__).parent
@@ -18,11 +19,12 @@ class Person:
     """Answers questions, and remembers them."""
 
     def __init__(self, *answers):
-        self.answers, self.questions = list(answers), []
+        self.answers, self.questions, self.previews = list(answers), [], []
 
     @hookimpl
     def ask_user(self, question):
         self.questions.append(question)
+        self.previews.append(question.preview)
         return self.answers.pop(0) if self.answers else Deny("no")
 
 
@@ -40,8 +42,9 @@ class World:
         path.write_text(text)
         return path
 
-    def board(self, *plugins, **settings):
-        board = Board.load(cwd=self.project, settings=settings, env=self.env, plugins=plugins)
+    def board(self, *plugins, trusted=False, **settings):
+        made = load(str(self.project), self.env, trusted=trusted, application=settings)
+        board = Board.load(cwd=self.project, settings=made, env=self.env, plugins=plugins)
         self.boards.append(board)
         return board
 

@@ -43,13 +43,16 @@ def start_session(session_id: str, ctx: Context) -> None:
     """Remember the session: servers live as long as one of them does."""
     from pegboard_lsp.hub import hub_of
 
-    hub_of(ctx.settings).enter(session_id)
+    hub = hub_of(ctx.settings)
+    hub.enter(session_id)
+    if ctx.settings.get("lsp.diagnosticsAfterEdit"):
+        hub.listen(ctx)
 
 
 @hookimpl
 async def after_call(tool: Tool[Any, Any], args: Input, ctx: Context) -> After | None:
     """Add the new problems of a file that was edited, where a person wants that."""
-    if tool.capability != "edit" or not ctx.settings.get("lsp.diagnosticsAfterEdit"):
+    if tool.read_only or not ctx.settings.get("lsp.diagnosticsAfterEdit"):
         return None
     from pegboard_lsp.after_edit import after_edit
 

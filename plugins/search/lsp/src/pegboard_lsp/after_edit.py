@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import anyio
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 SECONDS = 5.0
 """How long an edit waits for what a server says about it."""
 MOST = 10
+MOST_FILES = 5
 SERIOUS = ("error", "warning")
 
 
@@ -45,28 +47,34 @@ def _identity(item: LspItem) -> str:
 
 
 async def after_edit(tool: Tool[Any, Any], args: Input, ctx: Context) -> After | None:
-    """The new errors and warnings of the file that a tool has edited."""
-    given = getattr(args, "file_path", None)
-    if tool.capability != "edit" or given is None:
-        return None
-    path, hub = absolute(given, ctx), hub_of(ctx.settings)
-    shown = ctx.path_filter(tool, path)
-    if shown is not None and not shown(path):
-        return None
+    """The new errors and warnings of the files that a tool has edited."""
+    given, hub = getattr(args, "file_path", None), hub_of(ctx.settings)
+    named = [absolute(given, ctx)] if isinstance(given, Path) else []
+    said = []
+    # Without a session nothing is heard before the first server has started.
+    for path in list(dict.fromkeys(hub.take_written() or named))[-MOST_FILES:]:
+        shown = ctx.path_filter(tool, path)
+        if shown is None or shown(path):
+            said.append(await _new_problems(path, hub, ctx))
+    words = "\n".join(filter(None, said))
+    return After(context=words) if words else None
+
+
+async def _new_problems(path: str, hub: Hub, ctx: Context) -> str:
     try:
         chosen = choose(hub.found, path, ctx, diagnostics=True)
         if not chosen.config.diagnostics or (chosen.asks and not hub.is_running(chosen)):
-            return None
+            return ""
         request = Request("diagnostics", path, seconds=SECONDS)
         with anyio.fail_after(SECONDS * 2):
             done = await hub.ask(chosen, ctx, lambda running: perform(request, running))
     except (ToolError, TimeoutError):
-        return None
+        return ""
     if done.is_silent:
-        return None
+        return ""
     found = Items(ctx, lambda path: True).of("diagnostics", done)
     new = [item for item in remember(hub, path, found) if item.severity in SERIOUS]
-    return After(context=_words(new, chosen.config.name)) if new else None
+    return _words(new, chosen.config.name) if new else ""
 
 
 def _words(new: list[LspItem], server: str) -> str:

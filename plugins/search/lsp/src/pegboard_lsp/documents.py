@@ -147,10 +147,10 @@ class Documents:
             events |= dict.fromkeys(gone, DELETED)
             self._watched = dict(found) if whole else {**before, **found}
         for path in written:
-            stamp = stamp_of(path)
-            events[path] = DELETED if stamp is None else CHANGED if path in before else CREATED
-            if stamp is not None:
-                self._watched[path] = stamp
+            now = stamp_of(path)
+            events[path] = DELETED if now is None else CHANGED if path in before else CREATED
+            if now is not None:
+                self._watched[path] = now
             else:
                 self._watched.pop(path, None)
         return events

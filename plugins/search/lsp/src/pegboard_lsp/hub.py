@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import atexit
 import threading
+from collections import deque
 from collections.abc import Awaitable, Callable
 from concurrent.futures import CancelledError, Future
 from contextvars import Context as Variables
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from pegboard_files import FileEvent
 
 T = TypeVar("T")
+MOST_WRITTEN = 100
 FAREWELL = 8.0
 """Seconds that all servers together have to end."""
 
@@ -45,6 +47,7 @@ class Hub:
         self._stop: asyncio.Event | None = None
         self._sessions: set[str] = set()
         self._deaf: Callable[[], None] | None = None
+        self._written: deque[str] = deque(maxlen=MOST_WRITTEN)
 
     @property
     def found(self) -> FoundServers:
@@ -111,12 +114,22 @@ class Hub:
             self._thread.start()
             began.wait()
             atexit.register(self.close)
-            if ctx.services.files is not None:
+        self.listen(ctx)
+
+    def listen(self, ctx: Context) -> None:
+        """Be told of every file that a tool writes."""
+        with self._lock:
+            if self._deaf is None and ctx.services.files is not None:
                 self._deaf = ctx.files.listen(self._hear)
+
+    def take_written(self) -> list[str]:
+        """The files that tools have written since this was last asked."""
+        return [self._written.popleft() for _ in range(len(self._written))]
 
     def _hear(self, event: FileEvent) -> None:
         """A tool has read or written a file; called in any thread."""
         if event.kind != "read":
+            self._written.append(str(event.path))
             for server in [*self.servers.values()]:
                 if server.running is not None:
                     server.running.written.add(str(event.path))

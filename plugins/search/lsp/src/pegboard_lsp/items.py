@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -55,12 +55,8 @@ class Items:
         line, unit = place
         text = self._line(path, line)
         # A file outside the working directories is not read for its text: that would need a permission of its own.
-        given = {
-            "path": self.shown(path),
-            "line": line + 1,
-            "character": to_column(text, unit) + 1 if text else unit + 1,
-        }
-        return LspItem(**given, text=clean(text.strip(), LONGEST_LINE), **more)
+        more["text"] = clean(text.strip(), LONGEST_LINE)
+        return LspItem(path=self.shown(path), line=line + 1, character=_character(text, unit), **more)
 
     def _line(self, path: str, line: int) -> str:
         lines = self._lines(path)
@@ -99,7 +95,7 @@ class Items:
             other = one.get("from") or one.get("to")
             if not isinstance(other, dict):
                 continue
-            lines = sorted({position_of(given)[0] + 1 for given in one.get("fromRanges") or ()})
+            lines = sorted({position_of(given)[0] + 1 for given in _objects(one.get("fromRanges"))})
             given = position_of(other.get("selectionRange") or other.get("range"))
             item = self._item(other.get("uri"), given, name=_name(other), kind=_kind(other), lines=lines)
             if item:
@@ -108,23 +104,25 @@ class Items:
     def _symbols(self, done: Answered) -> Iterator[LspItem]:
         for one, names in all_symbols(done.answer):
             line, unit = start_of(one)
-            text = self._line(done.path, line)
-            column = to_column(text, unit) + 1 if text else unit + 1
-            place = {"path": self.shown(done.path), "line": line + 1, "character": column}
-            yield LspItem(**place, name=_name(one), kind=_kind(one), depth=len(names) - 1)
+            yield LspItem(
+                path=self.shown(done.path),
+                line=line + 1,
+                character=_character(self._line(done.path, line), unit),
+                name=_name(one),
+                kind=_kind(one),
+                depth=len(names) - 1,
+            )
 
     def _problems(self, done: Answered) -> Iterator[LspItem]:
         for one in _objects(done.answer):
             line, unit = position_of(one.get("range"))
             text = self._line(done.path, line)
-            severity, code = one.get("severity"), one.get("code")
-            known = isinstance(severity, int) and 1 <= severity <= len(SEVERITIES)
-            source = ": ".join(str(word) for word in (one.get("source"), code) if isinstance(word, (str, int)))
+            source = ": ".join(str(one[key]) for key in ("source", "code") if isinstance(one.get(key), (str, int)))
             yield LspItem(
                 path=self.shown(done.path),
                 line=line + 1,
-                character=to_column(text, unit) + 1 if text else unit + 1,
-                severity=SEVERITIES[severity - 1] if known else "error",  # type: ignore[operator]
+                character=_character(text, unit),
+                severity=_named(SEVERITIES, one.get("severity")) or "error",
                 message=clean(_words(one.get("message")), LONGEST_MESSAGE),
                 source=clean(source, LONGEST_NAME),
             )
@@ -145,6 +143,11 @@ def clean(text: str, longest: int, keep: str = "\t") -> str:
     return "".join(one if one.isprintable() or one in keep else "\ufffd" for one in text)
 
 
+def _character(text: str, unit: int) -> int:
+    """The character from 1 for a column of the protocol; where the line is not known, the column itself."""
+    return (to_column(text, unit) if text else unit) + 1
+
+
 def _words(given: Any) -> str:
     value = given.get("value") if isinstance(given, dict) else given
     return value.strip() if isinstance(value, str) else ""
@@ -161,5 +164,9 @@ def _name(symbol: dict[str, Any]) -> str:
 
 
 def _kind(symbol: dict[str, Any]) -> str:
-    number = symbol.get("kind")
-    return SYMBOL_KINDS[number - 1] if isinstance(number, int) and 1 <= number <= len(SYMBOL_KINDS) else ""
+    return _named(SYMBOL_KINDS, symbol.get("kind"))
+
+
+def _named(names: Sequence[str], number: Any) -> str:
+    """The name of a number of the protocol, which counts from 1; empty for one that has none."""
+    return names[number - 1] if isinstance(number, int) and 1 <= number <= len(names) else ""

@@ -113,11 +113,11 @@ class Lsp(Tool[LspInput, LspOutput]):
         request = Request(
             args.operation,
             path,
-            args.line,
-            args.character,
-            args.symbol or "",
-            ctx.settings.get("lsp.requestTimeout"),
-            may_show,
+            line=args.line,
+            character=args.character,
+            symbol=args.symbol or "",
+            seconds=ctx.settings.get("lsp.requestTimeout"),
+            may_show=may_show,
         )
         if not hub_of(ctx.settings).is_running(chosen):
             ctx.report(f"Starting {chosen.config.name}")

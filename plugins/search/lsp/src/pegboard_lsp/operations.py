@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pegboard import ToolError
@@ -48,7 +48,14 @@ class Request:
     character: int | None = None
     symbol: str = ""
     seconds: float = 30.0
+    deadline: float = 0.0
+    """Until when it waits for a server that loads."""
     may_show: Callable[[str], bool] = field(default=lambda path: True, repr=False)
+
+    @property
+    def left(self) -> float:
+        """How many seconds it still waits."""
+        return self.deadline - time.monotonic()
 
 
 @dataclass
@@ -67,6 +74,7 @@ class Answered:
 
 async def perform(request: Request, running: RunningServer) -> Answered:
     """Ask the server; the caller turns the answer into items."""
+    request = replace(request, deadline=time.monotonic() + request.seconds)
     await running.keep_in_step()
     if request.operation == "diagnostics":
         items, said = await problems_of(running, request.path, request.seconds)
@@ -74,7 +82,7 @@ async def perform(request: Request, running: RunningServer) -> Answered:
     if request.path:
         async with running.in_step:
             await running.documents.bring(request.path)
-    await _loaded(running, request.seconds)
+    await _loaded(running, request.left)
     if request.operation == "workspaceSymbol":
         done = Answered(await _ask(running, SEARCH, {"query": request.symbol}, request))
     elif request.operation == "documentSymbol":
@@ -121,13 +129,13 @@ async def _ask(running: RunningServer, what: tuple[str, str], params: Any, reque
         name = running.chosen.config.name
         raise ToolError(f"The language server {name} does not support {request.operation}.", code="unsupported")
     answer = await running.ask(method, params)
-    if running.progress and await running.settle(request.seconds):
+    if running.progress and await running.settle(request.left):
         answer = await running.ask(method, params)  # It began to load meanwhile, and knows more now.
     for pause in PAUSES:
-        if answer or time.monotonic() - running.born > YOUNG:
+        if answer or running.progress or time.monotonic() - running.born > YOUNG:
             break
         await asyncio.sleep(pause)
-        await running.settle(request.seconds)
+        await running.settle(request.left)
         answer = await running.ask(method, params)
     return answer
 

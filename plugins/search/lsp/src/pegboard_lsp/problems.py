@@ -15,7 +15,8 @@ METHOD = "textDocument/diagnostic"
 
 async def problems_of(running: RunningServer, path: str, seconds: float) -> tuple[list[Any], bool]:
     """The diagnostics of a file as it is now, and whether the server said anything within the time."""
-    deadline = time.monotonic() + seconds
+    began = time.monotonic()
+    deadline = began + seconds
     async with running.in_step:
         document = await running.documents.bring(path)
         known = running.pushed.get(path)
@@ -23,7 +24,7 @@ async def problems_of(running: RunningServer, path: str, seconds: float) -> tupl
         if is_stale and not _pulls(running) and document.seen != running.documents.changes:
             # It may say nothing more about a file that is the same, though another has changed.
             await running.documents.open_again(document)
-        since = time.monotonic() if document.seen != running.documents.changes else 0.0
+        since = began if document.seen != running.documents.changes else 0.0
         changes = running.documents.changes
     await running.settle(deadline - time.monotonic())
     while not _pulls(running):

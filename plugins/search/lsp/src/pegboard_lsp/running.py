@@ -60,6 +60,8 @@ class RunningServer:
         self.is_known = False
         """Whether it has had the time to say that it is loading."""
         self.is_over = False
+        self.ended = asyncio.Event()
+        """Set when nothing of it is left."""
         self.why = ""
         """Why it has ended; empty where we ended it."""
         self.pid = 0

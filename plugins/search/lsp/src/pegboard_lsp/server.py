@@ -51,6 +51,7 @@ class Server:
             try:
                 value = await work(running)
             except ServerGoneError as error:
+                await running.ended.wait()
                 if is_last:
                     raise ToolError(
                         f"The language server {name} ended while it was asked. {error}", code="failed"
@@ -110,6 +111,7 @@ class Server:
             if running.why:
                 self._failures += 1
                 self._ended, self._why = time.monotonic(), running.why
+            running.ended.set()
 
     async def _back_off(self) -> None:
         """Wait before another attempt, longer each time; a `ToolError` when it has failed too often."""

@@ -46,8 +46,9 @@ def position_of(given: Any) -> tuple[int, int]:
     """The start of a range; the start of the file for what is none."""
     start = given.get("start") if isinstance(given, dict) else None
     line, column = (start.get("line"), start.get("character")) if isinstance(start, dict) else (0, 0)
-    is_sound = isinstance(line, int) and isinstance(column, int) and line >= 0 and column >= 0
-    return (line, column) if is_sound else (0, 0)
+    if isinstance(line, int) and isinstance(column, int) and line >= 0 and column >= 0:
+        return line, column
+    return 0, 0
 
 
 def last_part(symbol: str) -> str:
