@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given as each
 from hypothesis import strategies as st
 
+from pegboard_lsp.addresses import lines_of, path_of, to_column, to_units, uri_of
 from pegboard_lsp.lsp_output import LspItem, LspOutput, text_of
-from pegboard_lsp.positions import lines_of, path_of, to_column, to_units, uri_of
 from pegboard_lsp.symbols import in_text, matches
 
 from .world import ask

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 from pegboard import ToolError
 from pegboard_ignore import Scope, walk
+from pegboard_lsp.addresses import text_of_file, uri_of
 from pegboard_lsp.client import Client
-from pegboard_lsp.positions import text_of_file, uri_of
 
 MOST_OPEN = 200
 MOST_WATCHED = 50_000
@@ -58,7 +58,7 @@ class Documents:
         self._watched: dict[str, Stamp] = {}
         self._scanned, self._took = 0.0, 0.0
         self.changes = 0
-        """How many changes the server was told of."""
+        """How many changes the server was told about."""
 
     def look(self) -> None:
         """Remember how the files are now: the server reads them itself when it starts."""

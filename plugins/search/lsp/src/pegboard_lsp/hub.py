@@ -19,7 +19,7 @@ from anyio.lowlevel import current_token
 
 from pegboard import Context, Settings, ToolError
 from pegboard_lsp.choice import Chosen
-from pegboard_lsp.running import Limits, RunningServer
+from pegboard_lsp.live_server import Limits, RunningServer
 from pegboard_lsp.server import Server
 from pegboard_lsp.server_config import FoundServers, find_servers
 
@@ -117,7 +117,7 @@ class Hub:
         self.listen(ctx)
 
     def listen(self, ctx: Context) -> None:
-        """Be told of every file that a tool writes."""
+        """Be told about every file that a tool writes."""
         with self._lock:
             if self._deaf is None and ctx.services.files is not None:
                 self._deaf = ctx.files.listen(self._hear)

@@ -9,10 +9,10 @@ from typing import Any
 
 from pegboard import Context
 from pegboard.permission import WorkingDirectories
+from pegboard_lsp.addresses import lines_of, path_of, text_of_file, to_column
 from pegboard_lsp.capabilities import SYMBOL_KINDS
 from pegboard_lsp.lsp_output import LspItem
 from pegboard_lsp.operations import Answered
-from pegboard_lsp.positions import lines_of, path_of, text_of_file, to_column
 from pegboard_lsp.symbols import all_symbols, in_text, position_of, start_of
 
 LONGEST_LINE = 200

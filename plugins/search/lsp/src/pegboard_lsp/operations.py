@@ -10,9 +10,9 @@ from typing import Any
 
 from pegboard import ToolError
 from pegboard.wording import shown
-from pegboard_lsp.positions import lines_of, path_of, to_column, to_units, uri_of
+from pegboard_lsp.addresses import lines_of, path_of, to_column, to_units, uri_of
+from pegboard_lsp.live_server import RunningServer
 from pegboard_lsp.problems import problems_of
-from pegboard_lsp.running import RunningServer
 from pegboard_lsp.symbols import all_symbols, in_text, is_quoted, last_part, matches, start_of
 
 AT_A_POSITION = {

@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from pegboard_lsp.positions import uri_of
-from pegboard_lsp.running import Pushed, RunningServer
+from pegboard_lsp.addresses import uri_of
+from pegboard_lsp.live_server import Pushed, RunningServer
 
 QUIET = 0.5
 """Seconds without another list after which the last one counts, for servers that do not say which version it is for."""

@@ -11,7 +11,7 @@ from pegboard import ToolError
 from pegboard.wording import counted
 from pegboard_lsp.choice import Chosen
 from pegboard_lsp.client import RefusedError, ServerGoneError
-from pegboard_lsp.running import Limits, RunningServer
+from pegboard_lsp.live_server import Limits, RunningServer
 
 if TYPE_CHECKING:
     from pegboard_processes import Processes

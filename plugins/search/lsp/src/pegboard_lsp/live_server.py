@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pegboard import ProcessSpec, ToolError
+from pegboard_lsp.addresses import path_of, uri_of
 from pegboard_lsp.capabilities import CLIENT
 from pegboard_lsp.choice import Chosen
 from pegboard_lsp.client import TRY_AGAIN, Client, RefusedError, ServerGoneError
 from pegboard_lsp.documents import Documents
-from pegboard_lsp.positions import path_of, uri_of
 
 if TYPE_CHECKING:
     from pegboard_processes import OpenProcess, Processes
@@ -67,7 +67,7 @@ class RunningServer:
         self.pid = 0
         self.born = time.monotonic()
         self.written: set[str] = set()
-        """Files that tools have written and that it has not been told of."""
+        """Files that tools have written and that it has not been told about."""
         self.in_step = asyncio.Lock()
         self._used, self._busy = self.born, 0
         self._news, self._stop = asyncio.Event(), asyncio.Event()
