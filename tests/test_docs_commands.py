@@ -82,6 +82,11 @@ def a_patch(page: Path, project: Path) -> None:
     (project / "change.patch").write_text("\n".join(lines))
 
 
+def a_small_program(page: Path, project: Path) -> None:
+    text = "def greet(name: str) -> str:\n    return name\n\n\ngreet(1)\n"
+    (project / "app.py").write_text(text)
+
+
 PREPARED: dict[str, Callable[[Path, Path], None]] = {
     "docs/how-to/build-a-restricted-bundle.md": an_environment_of_its_own,
     "docs/how-to/play-a-script.md": script_of_the_page,
@@ -91,7 +96,9 @@ PREPARED: dict[str, Callable[[Path, Path], None]] = {
     "docs/how-to/test-a-tool.md": a_test_that_calls_a_tool,
     "docs/how-to/write-a-permission-rule.md": settings_of_the_page,
     "README.md": an_installed_tool,
+    "docs/how-to/use-language-servers.md": a_small_program,
     "plugins/files/patch/README.md": a_patch,
+    "plugins/search/lsp/README.md": a_small_program,
     "plugins/host/authors/README.md": an_installed_tool,
 }
 
