@@ -6,18 +6,36 @@ from datetime import UTC, datetime, timedelta
 from itertools import islice
 from zoneinfo import ZoneInfo
 
+import anyio.lowlevel
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from simulated import SimulatedClock
 
 from pegboard import ToolError
+from pegboard_schedule.clock import LONGEST_NAP
 from pegboard_schedule.cron import check, in_words, times, zone_of
 from pegboard_schedule.schedule import SHARE, Wanted
 from pegboard_schedule.schedules import Limits, Schedules
 
 BERLIN = "Europe/Berlin"
 EXACT = Limits(most_late=0)
+
+
+class SimulatedClock:
+    """Whoever waits is there at once."""
+
+    def __init__(self, start: str = "2026-03-02T00:00:00+00:00") -> None:
+        self.time = datetime.fromisoformat(start).astimezone(UTC)
+
+    def now(self) -> datetime:
+        return self.time
+
+    async def wait(self, until: datetime | None) -> None:
+        await anyio.lowlevel.checkpoint()
+        self.time = until if until and until > self.time else self.time + timedelta(seconds=LONGEST_NAP)
+
+    def pass_by(self, **time: float) -> None:
+        self.time += timedelta(**time)
 
 
 @pytest.fixture
@@ -33,7 +51,7 @@ TIMES = [
     ("0 0 1 * 1", "2026-03-02T00:00", ["03-09T00:00", "03-16T00:00"]),
     ("0 12 13 * 5", "2026-03-01T00:00", ["03-06T12:00", "03-13T12:00"]),
     ("0 0 L * *", "2026-03-02T00:00", ["03-31T00:00", "04-30T00:00"]),
-    # In spring 02:30 does not exist on the 29th: it comes right after the gap. In autumn it comes twice and counts once.
+    # In spring 02:30 does not exist on the 29th: it comes right after the gap. In autumn it comes twice, counts once.
     ("30 2 * * *", "2026-03-28T12:00", ["03-29T03:00", "03-30T02:30"]),
     ("30 2 * * *", "2026-10-24T12:00", ["10-25T02:30", "10-26T02:30"]),
     # Real time goes on in both.
@@ -48,7 +66,7 @@ def test_the_next_times_in_a_zone_with_summer_time(cron, after, expected):
     start = datetime.fromisoformat(after).replace(tzinfo=zone)
     found = [time.astimezone(zone) for time in islice(times(cron, start, zone), 2)]
     assert [f"{time:%m-%dT%H:%M}" for time in found] == expected
-    assert found[0] < found[1]
+    assert found[0].astimezone(UTC) < found[1].astimezone(UTC)
 
 
 REFUSED = [
@@ -73,7 +91,9 @@ REFUSED = [
 def test_an_expression_that_cannot_be_used_is_refused_with_its_reason(cron, reason):
     assert reason in check(cron)
     with pytest.raises(ToolError):
-        Schedules(SimulatedClock()).add(Wanted.model_construct(cron=cron, prompt="x", recurring=True, durable=False, timezone=""))
+        Schedules(SimulatedClock()).add(
+            Wanted.model_construct(cron=cron, prompt="x", recurring=True, durable=False, timezone="")
+        )
 
 
 @settings(max_examples=300, deadline=None)
@@ -84,7 +104,7 @@ def test_no_text_breaks_the_reading_of_expressions(text):
         assert in_words(text)
 
 
-FIELD = st.sampled_from(["*", "*/2", "5", "0,30", "1-4"])
+FIELD = st.sampled_from(["*", "*/2", "5", "0,3", "1-4"])
 
 
 @settings(max_examples=60, deadline=None)
@@ -167,8 +187,9 @@ def test_too_many_are_refused_and_unknown_ones_are_named():
     with pytest.raises(ToolError, match="There are 2 schedules already, and at most 2 are kept") as refused:
         schedules.add(Wanted(cron="0 9 * * *", prompt="x"))
     assert refused.value.code == "too_large"
-    with pytest.raises(ToolError, match=f"There is no schedule 'zzz'. The ids are: {ids[0]}"):
+    with pytest.raises(ToolError, match="There is no schedule 'zzz'") as unknown:
         schedules.remove("zzz")
+    assert all(key in unknown.value.message for key in ids)
 
 
 def test_a_resumed_session_goes_on_with_what_is_left():
