@@ -144,7 +144,6 @@ async def test_a_schedule_that_is_due_wakes_a_sleep_and_its_prompt_follows(tmp_p
 
 async def test_what_became_due_while_the_session_was_idle_comes_with_the_next_prompt(tmp_path):
     clock = MovedClock()
-    provider = played(called(("CronCreate", {**DAILY, "recurring": False})))
     provider = ReplayProvider(
         [called(("CronCreate", {**DAILY, "recurring": False})), *[{"content": [{"type": "text", "text": "Done."}]}] * 3]
     )
