@@ -132,7 +132,7 @@ class Monitor(Tool[MonitorInput, MonitorOutput]):
 
     def content(self, value: MonitorOutput, /) -> str:
         end = "the session ends" if value.timeout_ms is None else f"{value.timeout_ms / 1000:g} s have passed"
-        return f"Monitor {value.task_id} runs until {end} at the latest. You will be told of events and of its end."
+        return f"Monitor {value.task_id} runs until {end} at the latest. You will be told about events and of its end."
 
     def describe(self, args: MonitorInput, /) -> str:
         chosen = f" for lines with {args.pattern!r}" if args.pattern else ""
