@@ -13,6 +13,7 @@ import pytest
 from pegboard import Allow, Board, Context, Input, hookimpl, tool
 from pegboard.settings import load
 from pegboard_session import ReplayProvider, Session
+from pegboard_testing.warm import warm
 
 
 class Watching:
@@ -105,7 +106,7 @@ def make_board(folder: Path, watching: Watching, tools=(), **cli: Any) -> Board:
     """A board with everything installed, in a folder, with a home beside it."""
     home = folder.parent / f"{folder.name}-home"
     home.mkdir(exist_ok=True)
-    env = {"HOME": str(home), "PATH": os.environ.get("PATH", "")}
+    env = {"HOME": str(warm(home)), "PATH": os.environ.get("PATH", "")}
     trusted, plugins = cli.pop("trusted", False), cli.pop("plugins", ())
     settings = load(folder, env, cli=cli or None, managed=str(home / "managed"), trusted=trusted)
     return Board.load(settings=settings, env=env, plugins=[watching, *plugins], tools=tools)

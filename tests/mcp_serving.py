@@ -15,6 +15,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from pegboard_testing.warm import warm
+
 TOKEN = "a-token-that-only-tests-know"
 ELDER = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
 SECONDS = 60.0
@@ -38,7 +40,7 @@ class World:
         kept.pop("PEGBOARD_MCP_TOKEN", None)
         return {
             **kept,
-            "HOME": str(self.home),
+            "HOME": str(warm(self.home)),
             "XDG_CACHE_HOME": str(self.home / "cache"),
             "PYTHONPATH": str(self.site),
         } | self.variables

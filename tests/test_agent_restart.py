@@ -10,6 +10,7 @@ import anyio
 import pytest
 
 from pegboard_session import ReplayProvider, Session, Transcript, restore
+from pegboard_testing.warm import warm
 
 from .agents import Meeting, _at_home, agent, make_board, of, results_of, said_by, text, turn, use, watching
 
@@ -254,7 +255,7 @@ async def test_an_agent_stands_where_it_stood_wherever_its_parent_is_by_now(tmp_
 def pegboard(folder, *words, **more):
     home = folder.parent / f"{folder.name}-home"
     home.mkdir(exist_ok=True)
-    env = {**os.environ, "HOME": str(home)} | more.pop("env", {})
+    env = {**os.environ, "HOME": str(warm(home))} | more.pop("env", {})
     return subprocess.Popen([sys.executable, "-m", "pegboard_cli", *words], cwd=folder, env=env, text=True, **more)
 
 

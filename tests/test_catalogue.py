@@ -32,6 +32,7 @@ from pegboard_session import ProviderEvent, ReplayProvider, Request, Session, Tr
 from pegboard_testing.answers import Answers
 from pegboard_testing.strategies import invented
 from pegboard_testing.trees import plant
+from pegboard_testing.warm import warm
 from pegboard_toolsearch.finder import ToolFinder
 
 NAMES = sorted(OWNERS, key=lambda name: (name == "task_complete", name))
@@ -103,7 +104,7 @@ def world(tmp_path: Path) -> Board:
     """A board with every tool, a person who says yes, and an audit log, in a sample tree."""
     answers = Answers()
     answers.decision = Allow("Approved by the test.", layer="ask")
-    env = {"HOME": str(tmp_path / "home"), "PATH": os.environ["PATH"]}
+    env = {"HOME": str(warm(tmp_path / "home")), "PATH": os.environ["PATH"]}
     chosen = {**ALWAYS, "permissions": {"allow": ["WebFetch(domain:localhost)"]}}
     settings = load(plant(tmp_path / "work"), env, chosen, managed=str(tmp_path / "m"))
     return Board.load(settings=settings, env=env, plugins=[answers], record=True)

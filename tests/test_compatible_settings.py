@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from pegboard_testing.warm import warm
+
 FOLDERS = Path(__file__).parent / "compatible"
 RUN = ("run", "Go", "--replay", "r.jsonl", "--trust")
 
@@ -29,7 +31,7 @@ class Workspace:
         done = subprocess.run(
             [sys.executable, "-m", "pegboard_cli", *words],
             cwd=self.root / folder,
-            env={**kept, "HOME": str(self.home)},
+            env={**kept, "HOME": str(warm(self.home))},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,

@@ -13,6 +13,7 @@ import pytest
 
 from pegboard import Board
 from pegboard.settings import installed_keys, load
+from pegboard_testing.warm import warm
 
 from .pages import blocks, install_word_count
 
@@ -157,7 +158,7 @@ def test_the_hook_script_on_its_page_keeps_the_file_from_being_written(tmp_path)
     codes = {}
     for name in (".env", "other.txt"):
         words = ["call", "Write", f"file_path={name}", "content=x", "--yes"]
-        env = {"HOME": str(home), "PATH": os.environ["PATH"]}
+        env = {"HOME": str(warm(home)), "PATH": os.environ["PATH"]}
         command = [sys.executable, "-m", "pegboard_cli", *words]
         done = subprocess.run(command, cwd=tmp_path / "project", env=env, capture_output=True, text=True)
         codes[name] = (done.returncode, "This file is edited by hand." in done.stdout + done.stderr)

@@ -19,6 +19,7 @@ from uuid import uuid4
 import pytest
 
 from pegboard_sandbox import bubblewrap
+from pegboard_testing.warm import warm
 
 SLOW = os.environ.get("PEGBOARD_TEST_SLOW") == "1"
 KILLS = 80 if SLOW else 4
@@ -46,7 +47,7 @@ class Project:
         (folder / "script.jsonl").write_text("\n".join(map(json.dumps, blocks)))
         self.script = str(folder / "script.jsonl")
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("PEGBOARD", "XDG"))}
-        self.env = {**kept, "HOME": str(self.home), "TMPDIR": str(self.temporary), TAG: self.tag}
+        self.env = {**kept, "HOME": str(warm(self.home)), "TMPDIR": str(self.temporary), TAG: self.tag}
 
     def start(self, *words: str) -> subprocess.Popen[bytes]:
         return subprocess.Popen(

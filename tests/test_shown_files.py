@@ -12,6 +12,7 @@ from pegboard import Allow, Board, Call, Context, Input, tool
 from pegboard.settings import load
 from pegboard_testing.answers import Answers
 from pegboard_testing.scripts import Played, ScriptedModel
+from pegboard_testing.warm import warm
 
 WHOLE = "1\tone\n2\ttwo"
 UNCHANGED = "has not changed since you last read"
@@ -38,7 +39,7 @@ def board(tmp_path: Path) -> Board:
     (folder / "a.txt").write_text("one\ntwo\n")
     answers = Answers()
     answers.decision = Allow("Approved by the test.", layer="ask")
-    env = {"HOME": str(home)}
+    env = {"HOME": str(warm(home))}
     settings = load(folder, env, managed=str(home / "managed"))
     return Board.load(settings=settings, env=env, plugins=[answers], tools=[Errand])
 

@@ -13,6 +13,7 @@ from pegboard import Allow, Board, Context, Input, hookimpl, tool
 from pegboard.settings import Settings
 from pegboard_anthropic import AnthropicProvider
 from pegboard_session import Retries, Session
+from pegboard_testing.warm import warm
 
 from .sse import Refusal, SseServer, cut, message, text, tool_use
 
@@ -149,7 +150,7 @@ def pegboard(tmp_path):
             capture_output=True,
             text=True,
             cwd=tmp_path / "work",
-            env={**clean, "HOME": str(tmp_path), **(env or {})},
+            env={**clean, "HOME": str(warm(tmp_path)), **(env or {})},
             stdin=subprocess.DEVNULL if "input" not in options else None,
             timeout=120,
             **options,
@@ -296,7 +297,7 @@ def test_an_interrupt_answers_and_a_second_one_leaves(tmp_path):
         "--output-format",
         "stream-json",
     ]
-    env = {**os.environ, "HOME": str(tmp_path), "PEGBOARD_DEBUG": "0"}
+    env = {**os.environ, "HOME": str(warm(tmp_path)), "PEGBOARD_DEBUG": "0"}
     process = subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env, cwd=tmp_path
     )

@@ -11,6 +11,7 @@ from pegboard.settings import Settings
 from pegboard_agent.catalogue import catalogue
 from pegboard_agent.kinds import BUILT_IN
 from pegboard_session import AgentDefinition
+from pegboard_testing.warm import warm
 
 REGISTERED = {kind.name: kind for kind in BUILT_IN}
 
@@ -351,7 +352,7 @@ def test_doctor_names_every_bad_file_with_its_line(project, home):
     put(project, "two.md", "---\nname: same\ndescription: d\n---\n", place=".claude")
     put(project, "x.md", "---\nname: x\ndescription: d\ntools: Agent(y)\n---\n")
     put(project, "y.md", "---\nname: y\ndescription: d\ntools: Agent(x)\n---\n")
-    env = {**os.environ, "HOME": str(home)}
+    env = {**os.environ, "HOME": str(warm(home))}
     command = [sys.executable, "-m", "pegboard_cli", "doctor"]
     made = subprocess.run(command, cwd=project, env=env, capture_output=True, text=True, timeout=60)
     found = [line.split(str(project) + "/")[1].split(" ")[0] for line in made.stdout.splitlines() if ".md:" in line]

@@ -11,6 +11,7 @@ import pytest
 from pegboard import Board
 from pegboard.settings import load
 from pegboard_session import ReplayProvider, Session
+from pegboard_testing.warm import warm
 
 COLON = (
     'Use this agent when a feature needs a design first. Examples: user: "Add caching" assistant: '
@@ -73,7 +74,7 @@ def test_doctor_says_quietly_what_was_read_as_text(tmp_path):
     (tmp_path / "repo/.git").mkdir(parents=True)
     path, head, _ = FILES["colon"]
     file = put(tmp_path / "repo", path, head)
-    env = {**os.environ, "HOME": str(tmp_path)}
+    env = {**os.environ, "HOME": str(warm(tmp_path))}
     command = [sys.executable, "-m", "pegboard_cli", "doctor"]
     made = subprocess.run(command, cwd=tmp_path / "repo", env=env, capture_output=True, text=True, timeout=120)
     [line] = [line for line in made.stdout.splitlines() if str(file) in line]

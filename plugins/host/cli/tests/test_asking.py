@@ -15,6 +15,7 @@ import pytest
 
 from pegboard import Ask, Call, Question
 from pegboard_cli.question_text import lines_of, revealed
+from pegboard_testing.warm import warm
 
 MORE = "-- Enter for more, q to stop reading --"
 
@@ -86,7 +87,7 @@ def world(tmp_path):
             clean = {
                 k: v for k, v in os.environ.items() if not k.startswith(("PEGBOARD_", "XDG_", "CLAUDE_", "NO_COLOR"))
             }
-            return {**clean, "HOME": str(self.home), "TERM": "xterm"}
+            return {**clean, "HOME": str(warm(self.home)), "TERM": "xterm"}
 
         @property
         def local(self):

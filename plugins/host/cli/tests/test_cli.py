@@ -15,6 +15,7 @@ from pegboard.settings import Layer
 from pegboard_cli.features_command import family_off
 from pegboard_cli.help import hint_for
 from pegboard_cli.main import COMMANDS
+from pegboard_testing.warm import warm
 
 LISTINGS = ["tools", "plugins", "features", "settings", "doctor"]
 
@@ -36,7 +37,7 @@ def pegboard(tmp_path, home):
             [sys.executable, "-m", "pegboard_cli", *words],
             capture_output=True,
             text=True,
-            env={**clean, "HOME": str(home), **(env or {})},
+            env={**clean, "HOME": str(warm(home)), **(env or {})},
             cwd=cwd or tmp_path / "work",
             input=stdin if stdin is not None else "",
             timeout=60,
@@ -360,7 +361,7 @@ def test_a_killed_session_is_resumed_with_its_calls_answered_and_only_by_one(peg
         [*command, "--replay", played(tmp_path, slow), "Go"],
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
-        env={**clean, "HOME": str(home)},
+        env={**clean, "HOME": str(warm(home))},
         cwd=tmp_path / "work",
         text=True,
     ) as run:

@@ -15,6 +15,7 @@ import pytest
 from pegboard import Board, Call, Input, Tool
 from pegboard.settings import Settings
 from pegboard_cli.live import LiveView
+from pegboard_testing.warm import warm
 
 ESCAPES = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]")
 
@@ -34,7 +35,7 @@ def seen(tmp_path):
         hidden = ("PEGBOARD_", "NO_COLOR", "COLUMNS", "LINES")  # The terminal above has a size of its own.
         env = {name: value for name, value in os.environ.items() if not name.startswith(hidden)}
         command = [sys.executable, "-m", "pegboard_cli", *words]
-        env |= {"HOME": str(tmp_path), "TERM": "xterm-256color"}
+        env |= {"HOME": str(warm(tmp_path)), "TERM": "xterm-256color"}
         process = subprocess.Popen(
             command, stdin=follower, stdout=follower, stderr=follower, cwd=tmp_path, env=env, start_new_session=True
         )

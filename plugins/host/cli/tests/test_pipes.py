@@ -15,6 +15,7 @@ from uuid import uuid4
 import pytest
 
 from pegboard_cli.piped_input import LARGEST, framed
+from pegboard_testing.warm import warm
 
 pytestmark = pytest.mark.timeout(120)
 TAG = "TEST_OF_PIPES"
@@ -26,7 +27,7 @@ class World:
     def __init__(self, folder: Path) -> None:
         self.folder, self.tag = folder, uuid4().hex
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("PEGBOARD", "XDG"))}
-        self.env = {**kept, "HOME": str(folder), TAG: self.tag}
+        self.env = {**kept, "HOME": str(warm(folder)), TAG: self.tag}
         self.env["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{kept['PATH']}"
 
     def script(self, *turns: list[dict[str, object]]) -> None:

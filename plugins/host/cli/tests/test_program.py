@@ -19,6 +19,7 @@ from pegboard_cli.main import main
 from pegboard_cli.program_lines import LONGEST, LineSplitter
 from pegboard_cli.program_messages import TYPES, ToolResult, parse
 from pegboard_cli.program_tools import ProgramTools
+from pegboard_testing.warm import warm
 
 pytestmark = pytest.mark.timeout(90)
 PAGE = Path(__file__).parents[4] / "docs/reference/stream-json.md"
@@ -35,7 +36,7 @@ class Driven:
         self.process = subprocess.Popen(
             [sys.executable, "-m", "pegboard_cli", "run", *formats, "--replay", "script.jsonl", *words],
             cwd=folder,
-            env={**kept, "HOME": str(folder)},
+            env={**kept, "HOME": str(warm(folder))},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,

@@ -7,6 +7,8 @@ import sys
 
 import pytest
 
+from pegboard_testing.warm import warm
+
 DEFINITION = """---
 name: reviewer
 description: Reads a change.
@@ -40,7 +42,7 @@ def run(tmp_path):
         done = subprocess.run(
             [sys.executable, "-m", "pegboard_cli", *words],
             cwd=work,
-            env={**env, "HOME": str(home)},
+            env={**env, "HOME": str(warm(home))},
             capture_output=True,
             text=True,
             check=False,

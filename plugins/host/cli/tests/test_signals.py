@@ -16,6 +16,8 @@ from uuid import uuid4
 
 import pytest
 
+from pegboard_testing.warm import warm
+
 SLOW = os.environ.get("PEGBOARD_TEST_SLOW") == "1"
 ROUNDS = 60 if SLOW else 6
 TAG = "TEST_OF_SIGNALS"
@@ -44,7 +46,7 @@ class World:
         self.script = folder / "script.jsonl"
         self.script.write_text("\n".join(map(json.dumps, script)))
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("PEGBOARD", "XDG"))}
-        self.env = {**kept, "HOME": str(self.home), "TMPDIR": str(self.temporary), TAG: self.tag}
+        self.env = {**kept, "HOME": str(warm(self.home)), "TMPDIR": str(self.temporary), TAG: self.tag}
 
     def start(self, command: str, **options: object) -> subprocess.Popen[str]:
         words = {

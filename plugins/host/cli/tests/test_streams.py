@@ -13,6 +13,7 @@ import pytest
 
 from pegboard import Board, Call, Context, Input, Settings, tool
 from pegboard_cli.stdout_capture import StdoutCapture
+from pegboard_testing.warm import warm
 
 
 @pytest.fixture
@@ -26,7 +27,7 @@ def pegboard(tmp_path):
         return subprocess.run(
             [sys.executable, "-m", "pegboard_cli", *words],
             cwd=tmp_path,
-            env={**kept, "HOME": str(tmp_path), **(env or {})},
+            env={**kept, "HOME": str(warm(tmp_path)), **(env or {})},
             stderr=subprocess.PIPE,
             stdin=subprocess.DEVNULL,
             check=False,

@@ -7,6 +7,8 @@ import sys
 
 import pytest
 
+from pegboard_testing.warm import warm
+
 
 @pytest.fixture
 def pegboard(tmp_path):
@@ -16,7 +18,7 @@ def pegboard(tmp_path):
             [sys.executable, "-m", "pegboard_cli", *words],
             capture_output=True,
             text=True,
-            env={**clean, "HOME": str(tmp_path), **env},
+            env={**clean, "HOME": str(warm(tmp_path)), **env},
             cwd=tmp_path,
             check=False,
         )

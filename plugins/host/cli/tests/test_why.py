@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from pegboard_testing.warm import warm
+
 CODES = {"allow": 0, "deny": 3, "ask": 4}
 TABLE = Path(__file__).parents[4] / "core" / "tests" / "data" / "path_rules.jsonl"
 
@@ -31,7 +33,7 @@ def world(tmp_path):
                 [sys.executable, "-m", "pegboard_cli", "why", *words],
                 capture_output=True,
                 text=True,
-                env={**clean, "HOME": str(self.home), **(env or {})},
+                env={**clean, "HOME": str(warm(self.home)), **(env or {})},
                 cwd=cwd or self.work,
                 input=stdin or "",
                 timeout=60,

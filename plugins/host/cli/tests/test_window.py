@@ -7,6 +7,8 @@ import sys
 
 import pytest
 
+from pegboard_testing.warm import warm
+
 
 @pytest.fixture
 def pegboard(tmp_path):
@@ -21,7 +23,7 @@ def pegboard(tmp_path):
         return subprocess.run(
             [sys.executable, "-m", "pegboard_cli", *words],
             cwd=tmp_path,
-            env={**kept, "HOME": str(tmp_path / "home")},
+            env={**kept, "HOME": str(warm(tmp_path / "home"))},
             capture_output=True,
             text=True,
             stdin=subprocess.DEVNULL,

@@ -17,6 +17,8 @@ from typing import Any
 import pyte
 import pytest
 
+from pegboard_testing.warm import warm
+
 PATIENCE = 25.0
 """Seconds that a condition may take on a busy machine."""
 
@@ -127,7 +129,7 @@ class World:
     def env(self) -> dict[str, str]:
         hidden = ("PEGBOARD_", "XDG_", "CLAUDE_", "NO_COLOR", "COLUMNS", "LINES", "PROMPT_TOOLKIT")
         clean = {name: value for name, value in os.environ.items() if not name.startswith(hidden)}
-        return {**clean, "HOME": str(self.home), "TERM": "xterm-256color", **self.more}
+        return {**clean, "HOME": str(warm(self.home)), "TERM": "xterm-256color", **self.more}
 
     def open(self, *script: dict[str, Any], words: tuple[str, ...] = (), size: tuple[int, int] = (80, 24)) -> Terminal:
         """A conversation with a model that plays this script."""

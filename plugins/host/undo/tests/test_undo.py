@@ -15,6 +15,7 @@ import pytest
 from pegboard import PegboardError
 from pegboard_cli.main import main
 from pegboard_session import restore as read_back
+from pegboard_testing.warm import warm
 from pegboard_undo.plan import make_plan
 from pegboard_undo.restore import require_same
 
@@ -36,7 +37,7 @@ class World:
         self.home.mkdir()
         self.work.mkdir()
         kept = {n: v for n, v in os.environ.items() if not n.startswith(("PEGBOARD", "XDG", "GIT_"))}
-        self.env = {**kept, "HOME": str(self.home)}
+        self.env = {**kept, "HOME": str(warm(self.home))}
 
     def pegboard(self, *words: str) -> Done:
         """A command in this process: many of them in processes of their own would take minutes."""

@@ -8,6 +8,7 @@ from pathlib import Path
 import anyio
 
 from pegboard import Allow, Board, Deny, hookimpl
+from pegboard_testing.warm import warm
 
 HERE = Path(__file__).parent
 RAW = HERE / "raw_server.py"
@@ -43,7 +44,7 @@ class World:
         self.project.mkdir(exist_ok=True)
         self.home.mkdir(exist_ok=True)
         kept = ("PATH", "LANG", "PYTHONPATH", "VIRTUAL_ENV")
-        self.env = {name: os.environ[name] for name in kept if name in os.environ} | {"HOME": str(self.home)}
+        self.env = {name: os.environ[name] for name in kept if name in os.environ} | {"HOME": str(warm(self.home))}
 
     def board(self, servers, *plugins, allow=("mcp__*",), **settings):
         rules = {"allow": [f"mcp__{name}" for name in servers]} if allow == ("mcp__*",) else {"allow": list(allow)}

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from pegboard import Allow, Board
 from pegboard.settings import load
 from pegboard_notes.note_path import ROOT, canonical_path, relative
+from pegboard_testing.warm import warm
 
 
 @pytest.fixture
@@ -290,7 +291,7 @@ for number in range(6):
 def test_two_sessions_lose_nothing_and_do_not_go_over_the_limit(tmp_path):
     project, home = tmp_path / "project", tmp_path / "home"
     project.mkdir()
-    env = {**os.environ, "HOME": str(home)}
+    env = {**os.environ, "HOME": str(warm(home))}
     board = Board.load(settings={"permissions": {"allow": ["memory"]}}, cwd=project, env=env)
     board.call_sync("memory", {"command": "create", "path": "shared.md", "file_text": "start\n"})
     running = [

@@ -18,6 +18,7 @@ import pegboard_rules
 from pegboard import Allow, Board, Call, Context, Facts, Input, Part, ProcessSpec, Tool, ToolError, hookimpl
 from pegboard.settings import load
 from pegboard_session import ReplayProvider, Session
+from pegboard_testing.warm import warm
 
 
 class WriteInput(Input):
@@ -156,7 +157,7 @@ class Project:
         file.write_text(json.dumps({**said, **values}))
 
     def settings(self, **options: Any) -> Any:
-        env = {"HOME": str(self.home), "PATH": os.environ["PATH"]}
+        env = {"HOME": str(warm(self.home)), "PATH": os.environ["PATH"]}
         return load(self.root, env, managed=str(self.files["managed"].parent), **options)
 
     def board(self, *plugins: Any, **options: Any) -> Board:
@@ -169,7 +170,7 @@ class Project:
             [],
             plugins=plugged,
             tools=[Write(), Bash(), Echo(), *options.get("tools", ())],
-            env={"HOME": str(self.home)},
+            env={"HOME": str(warm(self.home))},
         )
 
     async def call(self, name: str, *plugins: Any, trusted: bool = False, mode: str = "default", **given: Any) -> Any:

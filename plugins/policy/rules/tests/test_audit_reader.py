@@ -16,6 +16,7 @@ import pytest
 from pegboard_rules.audit import AuditLog
 from pegboard_rules.audit_command import as_line
 from pegboard_rules.audit_reader import AuditReader, Wanted, parse_since
+from pegboard_testing.warm import warm
 
 
 class World:
@@ -24,7 +25,7 @@ class World:
     def __init__(self, folder: Path) -> None:
         self.folder, self.log = folder, folder / ".local/state/pegboard/audit.jsonl"
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("PEGBOARD", "XDG"))}
-        self.env = {**kept, "HOME": str(folder), "TERM": "xterm"}
+        self.env = {**kept, "HOME": str(warm(folder)), "TERM": "xterm"}
         self.env.pop("NO_COLOR", None)
 
     def run(self, *words: str, **options: Any) -> subprocess.CompletedProcess[str]:

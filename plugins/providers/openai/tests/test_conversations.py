@@ -15,6 +15,7 @@ from pegboard import Board, Context, Input, tool
 from pegboard.settings import Settings
 from pegboard_openai import OpenAIProvider
 from pegboard_session import Retries, Session
+from pegboard_testing.warm import warm
 
 from .chat import DROP, END, ChatServer, Refusal, delta, says, tool_call, usage
 
@@ -99,7 +100,7 @@ def run(tmp_path: Path, *words: str, **env: str) -> subprocess.CompletedProcess[
     return subprocess.run(
         [sys.executable, "-m", "pegboard_cli", "run", *words],
         cwd=tmp_path,
-        env={"HOME": str(tmp_path), "PATH": "/usr/bin:/bin", **env},
+        env={"HOME": str(warm(tmp_path)), "PATH": "/usr/bin:/bin", **env},
         capture_output=True,
         text=True,
         stdin=subprocess.DEVNULL,

@@ -24,6 +24,8 @@ from generator.commands import command
 from generator.judging import Judge
 from generator.world import CANARIES, OPTION_WORLDS, WORLDS, make_worlds
 
+from pegboard_testing.warm import warm
+
 SLOW = os.environ.get("PEGBOARD_TEST_SLOW") == "1"
 COUNT = 200_000 if SLOW else 3_000
 FIXED = 0 if SLOW else 1_500
@@ -208,7 +210,7 @@ def test_the_command_line_decides_as_the_function_does(base, home, tmp_path):
         }
         for trial in trials
     ]
-    env = {"HOME": str(home), "PATH": os.environ["PATH"]}
+    env = {"HOME": str(warm(home)), "PATH": os.environ["PATH"]}
     for world in {trial.world for trial in trials}:
         trusted = [sys.executable, "-m", "pegboard_cli", "trust", str(base / world / "repo")]
         subprocess.run(trusted, env=env, check=True, capture_output=True)

@@ -14,6 +14,7 @@ import pytest
 from pegboard import Board, Call
 from pegboard_cli.main import main
 from pegboard_session import ReplayProvider, Session
+from pegboard_testing.warm import warm
 
 DONE = {"type": "tool_use", "name": "task_complete", "input": {"summary": "Two files fixed; **all** tests pass."}}
 LIST = {"type": "tool_use", "name": "Glob", "input": {"pattern": "*"}}
@@ -186,7 +187,7 @@ def test_a_program_that_drives_the_run_gets_the_summary(tmp_path):
     done = subprocess.run(
         command,
         cwd=tmp_path,
-        env={**os.environ, "HOME": str(tmp_path)},
+        env={**os.environ, "HOME": str(warm(tmp_path))},
         input=json.dumps({"type": "prompt", "text": "Go"}) + "\n",
         capture_output=True,
         text=True,
