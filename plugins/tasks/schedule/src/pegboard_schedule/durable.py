@@ -10,7 +10,7 @@ import json
 import os
 import stat
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
@@ -70,7 +70,7 @@ class DurableSchedules:
         self._change(lambda known: [found for found in known if found.id != key])
 
     @contextmanager
-    def serving(self) -> Iterator[None]:
+    def serving(self) -> Generator[None, None, None]:
         """Inside, this process alone runs them; a `PegboardError` where another one does."""
         descriptor = self._open_lock("serving")
         try:

@@ -6,7 +6,7 @@ was being answered, or while the machine was suspended, counts once, however man
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -147,7 +147,7 @@ class Schedules:
         return None
 
     @contextmanager
-    def serving(self) -> Iterator[None]:
+    def serving(self) -> Generator[None, None, None]:
         """Inside, durable schedules are run too. Only one process at a time can do that for a project."""
         if self._durable is None:
             yield
