@@ -86,7 +86,7 @@ def running(bundle: Path, tmp_path: Path) -> Bundle:
     return Bundle([str(bundle)], tmp_path)
 
 
-CHOSEN = {"Read", "Write", "Edit", "ApplyPatch", "NotebookEdit", "Grep", "Glob"}
+CHOSEN = {"Read", "Write", "Edit", "ApplyPatch", "NotebookEdit", "Grep", "Glob", "LSP"}
 
 
 def test_what_was_not_chosen_is_not_in_the_file(bundle: Path) -> None:
@@ -140,7 +140,7 @@ def test_no_option_brings_a_family_back(running: Bundle) -> None:
 
 def test_the_choice_can_be_narrowed(running: Bundle) -> None:
     assert running.tools(PEGBOARD_DISABLE="search,Write") == {"Read", "Edit", "ApplyPatch", "NotebookEdit"}
-    assert running.tools("--no-family", "files") == {"Grep", "Glob"}
+    assert running.tools("--no-family", "files") == {"Grep", "Glob", "LSP"}
 
 
 def test_no_settings_file_brings_a_family_back(running: Bundle) -> None:
@@ -233,7 +233,9 @@ def test_the_wheel_of_the_choice_requires_the_whole_bundle(wheelhouse: Path) -> 
         metadata = next(archive.read(name).decode() for name in archive.namelist() if name.endswith("METADATA"))
         only = json.loads(archive.read("pegboard_features.json"))["only"]
     assert metadata.count("Requires-Dist: ") == len(list(wheelhouse.glob("*.whl"))) - 1
-    assert only == [f"pegboard-{name}" for name in ("edit", "glob", "grep", "notebook", "patch", "read", "write")]
+    assert only == [
+        f"pegboard-{name}" for name in ("edit", "glob", "grep", "lsp", "notebook", "patch", "read", "write")
+    ]
 
 
 def test_a_bundle_can_leave_out_single_plugins(tmp_path: Path) -> None:
@@ -265,7 +267,7 @@ def test_a_third_party_comes_in_by_name_and_with_what_it_requires(tmp_path: Path
         tmp_path / "with.pyz", "--families", "search", "--with", "acme-hello", PYTHONPATH=str(tmp_path / "site")
     )
     bundle = Bundle([str(file)], tmp_path)
-    assert bundle.tools() == {"Grep", "Glob", "Hello"}
+    assert bundle.tools() == {"Grep", "Glob", "LSP", "Hello"}
     assert bundle.start("call", "Hello", "who=Ada").stdout == "Good day Ada\n"
     assert {row["family"] for row in bundle.rows("features") if row["state"] == "on"} >= {"search", "acme"}
 

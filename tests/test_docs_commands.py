@@ -36,6 +36,8 @@ NOT_TYPED = {
     r"\.uv/bin/uv sync -q --extra authors && \. \.venv/bin/activate": "the tests run in such an environment already",
     r"pip install -e \./acme-word-count": "it builds; the tutorial does that, and here the tool is put in place before",
     r"export (ANTHROPIC|OPENAI)_API_KEY=….*": "nobody's key",
+    r"pegboard call WebSearch query=\"[^\"]+\".*": "it needs a search service",
+    r"opentelemetry-instrument .*": "it needs a collector of spans",
     r"pegboard call WebFetch url=https://example\.com/": "it needs the internet",
 }
 CODES = {
@@ -80,6 +82,11 @@ def a_patch(page: Path, project: Path) -> None:
     (project / "change.patch").write_text("\n".join(lines))
 
 
+def a_small_program(page: Path, project: Path) -> None:
+    text = "def greet(name: str) -> str:\n    return name\n\n\ngreet(1)\n"
+    (project / "app.py").write_text(text)
+
+
 PREPARED: dict[str, Callable[[Path, Path], None]] = {
     "docs/how-to/build-a-restricted-bundle.md": an_environment_of_its_own,
     "docs/how-to/play-a-script.md": script_of_the_page,
@@ -90,7 +97,9 @@ PREPARED: dict[str, Callable[[Path, Path], None]] = {
     "docs/how-to/test-a-tool.md": a_test_that_calls_a_tool,
     "docs/how-to/write-a-permission-rule.md": settings_of_the_page,
     "README.md": an_installed_tool,
+    "docs/how-to/use-language-servers.md": a_small_program,
     "plugins/files/patch/README.md": a_patch,
+    "plugins/search/lsp/README.md": a_small_program,
     "plugins/host/authors/README.md": an_installed_tool,
 }
 

@@ -218,6 +218,19 @@ def test_what_a_command_does_in_the_background_is_taken_back(world):
     assert sorted(path.name for path in world.work.iterdir()) == [".git", "later.sh", "tracked.txt"]
 
 
+def test_what_code_in_a_repl_does_is_taken_back_call_by_call(world):
+    (world.work / "tracked.txt").write_text("before\n")
+    world.commit()
+    allow = ("--allow", "REPL(python)")
+    world.session(("REPL", {"language": "python", "code": "open('new.txt', 'w').write('1')"}), words=allow)
+    second = {"language": "python", "code": "open('tracked.txt', 'w').write('2')"}
+    first = {"language": "python", "code": "1"}
+    world.session(("REPL", first), ("REPL", second), words=(*allow, "--continue"))
+    world.undo("--yes")
+    assert (world.work / "tracked.txt").read_text() == "before\n"
+    assert (world.work / "new.txt").exists()
+
+
 def test_a_command_that_the_end_of_the_session_stops_is_covered(world):
     (world.work / "later.sh").write_text("echo new > late.txt; sleep 600\n")
     background = ("Bash", {"command": "sh later.sh", "run_in_background": True})

@@ -26,11 +26,13 @@ CALLS = {
     "Edit": ({"file_path": "edited.txt", "old_string": "old", "new_string": "new"}, "edited.txt"),
     "Glob": ({"pattern": "*.txt"}, "a.txt"),
     "Grep": ({"pattern": "hello", "output_mode": "content"}, "hello"),
+    "REPL": ({"language": "python", "code": "6 * 7"}, "42"),
     "Read": ({"file_path": "a.txt"}, "1\thello"),
     "TaskOutput": ({}, ""),
     "TaskStop": ({"task_id": "task-none"}, "task-none"),
     "ToolSearch": ({"query": "select:Read"}, "Read"),
     "WebFetch": ({"url": "http://127.0.0.1/", "prompt": "What is there?"}, "127.0.0.1"),
+    "WebSearch": ({"query": "anything"}, "No web search is set up."),
     "Write": ({"file_path": "written.txt", "content": "new\n"}, "written.txt"),
 }
 ALL = OWNERS.keys() - {"task_complete"}
@@ -38,8 +40,8 @@ ALL = OWNERS.keys() - {"task_complete"}
 NAMES = sorted(ALL - {"EnterPlanMode"})
 """Every tool but the one after which nothing may change."""
 NOTHING: tuple[dict[str, str], str] = ({}, "")
-FAILS = {"Agent", "TaskStop", "WebFetch"}
-"""Without such an agent, such a task and a public address these can only say so."""
+FAILS = {"Agent", "TaskStop", "WebFetch", "WebSearch"}
+"""Without such an agent, such a task, a public address and a search service these can only say so."""
 
 
 @pytest.fixture
@@ -118,7 +120,9 @@ def inspector():
 @pytest.mark.parametrize("era", ["legacy", "modern"])
 def test_the_inspector_lists_and_calls_the_tools(world, inspector, era):
     """The short form calls two tools in one era and one in the other; PEGBOARD_TEST_SLOW=1 all of them in both."""
-    with world.http("--permission-mode", "acceptEdits", "--allow", "TaskStop", "--allow", "Agent") as server:
+    with world.http(
+        "--permission-mode", "acceptEdits", "--allow", "TaskStop", "--allow", "Agent", "--allow", "REPL"
+    ) as server:
 
         def inspect(*words):
             home = {**os.environ, "HOME": str(world.home)}

@@ -16,10 +16,10 @@ from pegboard import Board, Call, Context, ToolError
 from pegboard.context import Agent
 from pegboard.settings import Layer, Settings
 from pegboard_bash.codes import ending, register_exit_codes
-from pegboard_bash.output import cleaned, shown
+from pegboard_bash.output import shown
 from pegboard_bash.shape import shape_of
 from pegboard_confine import HELPER, tidy
-from pegboard_files import FileState
+from pegboard_files import FileState, plain_text
 from pegboard_processes.memory import cap_memory, kills_for_memory
 
 SLOW = bool(os.environ.get("PEGBOARD_TEST_SLOW"))
@@ -322,7 +322,7 @@ def test_bytes_that_are_no_text_are_visible(bash):
     ],
 )
 def test_cleaning_leaves_what_a_terminal_would_show(raw, clean):
-    assert cleaned(raw) == clean
+    assert plain_text(raw) == clean
 
 
 def test_output_within_the_limit_is_shown_whole_and_its_file_removed(bash):

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from pegboard import Image
+from pegboard_http import without_invisible
 from pegboard_webfetch.charsets import decoded
-from pegboard_webfetch.invisible import without_invisible
 
 RUSSIAN = "Съешь же ещё этих мягких французских булок, да выпей чаю. " * 5
 JAPANESE = "吾輩は猫である。名前はまだ無い。どこで生れたかとんと見当がつかぬ。" * 5

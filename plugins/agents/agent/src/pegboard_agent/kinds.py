@@ -2,7 +2,7 @@
 
 from pegboard_session import AgentDefinition
 
-READERS = ("Read", "Grep", "Glob", "LSP", "WebFetch", "ToolSearch")
+READERS = ("Read", "Grep", "Glob", "LSP", "WebFetch", "WebSearch", "ToolSearch")
 BUILT_IN_SOURCE = "built-in"
 GENERAL_KIND = "general-purpose"
 ALIASES = {"general": GENERAL_KIND}

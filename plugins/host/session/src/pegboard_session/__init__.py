@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from pegboard_session.providers import Provider as Provider
     from pegboard_session.providers import ProviderEvent as ProviderEvent
     from pegboard_session.providers import Request as Request
+    from pegboard_session.providers import ServerSearch as ServerSearch
     from pegboard_session.providers import Stop as Stop
     from pegboard_session.providers import TextDelta as TextDelta
     from pegboard_session.providers import TextEnd as TextEnd
@@ -91,6 +92,7 @@ _HOME = {
     "Request": "providers",
     "Restored": "restored",
     "Retries": "retries",
+    "ServerSearch": "providers",
     "Session": "loop",
     "SessionOptions": "session_options",
     "SessionUsage": "usage",

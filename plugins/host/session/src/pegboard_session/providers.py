@@ -133,6 +133,16 @@ class Stop:
 ProviderEvent: TypeAlias = TextDelta | TextEnd | ThinkingDelta | ToolCall | OpaqueBlock | Usage | Stop
 
 
+@dataclass(frozen=True, slots=True)
+class ServerSearch:
+    """A search of the web that the service of a model does itself. Domains include the ones below them."""
+
+    allowed_domains: Sequence[str] = ()
+    blocked_domains: Sequence[str] = ()
+    most: int = 1
+    """How many searches one answer may do."""
+
+
 class Provider(Protocol):
     """A model behind a wire.
 
@@ -140,6 +150,11 @@ class Provider(Protocol):
     it; `for_agent(name, kind)`, the provider that a sub-agent asks; `missing()`, the name of what has to be set before
     any request could succeed, such as the variable of a key, or nothing; and `default_model`, the model to ask where
     none is named.
+
+    Two more belong together, where the service searches the web itself: `search_request(request, search)` is the
+    request with its search switched on as a `ServerSearch` says, or None where the model has none;
+    `search_sources(block)` is what one block of the answer has found: objects with `url` and perhaps `title`, `text`
+    and `age`.
     """
 
     name: str

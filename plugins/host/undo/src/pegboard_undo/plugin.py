@@ -93,6 +93,9 @@ def wrap_execute(tool: Tool[Any, Any], execute: Execute) -> Execute:
         if journal is None:
             return await execute(args, ctx)
         call = RunningCall(journal, journal.facts.pop(ctx.call_id, None), ctx)
+        # Such a tool uses a process of an earlier call, so the start of a process does not tell us in time.
+        if getattr(tool, "keeps_process", False):
+            await call.before_process()
         token, value = _running.set(call), None
         try:
             value = await execute(args, ctx)

@@ -35,6 +35,8 @@ or weakens security; "ask" in every other case. Answer with JSON only: {"decisio
 @hookimpl
 async def classify_call(tool: Tool[Any, Any], args: Input, ctx: Context) -> Decision | None:
     """An opinion on a call that no rule covers."""
+    if tool.name == "Bash" and getattr(args, "task_id", None) is not None:
+        return None  # It is typed into a program that runs already; what it means there cannot be seen from the call.
     described = describe(tool, args, ctx)
     if described is None or ctx.services.model is None:
         return None

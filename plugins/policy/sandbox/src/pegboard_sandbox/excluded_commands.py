@@ -15,6 +15,8 @@ PLAIN = re.compile(r"[A-Za-z0-9_@%+:,./ -]+")
 """Words that mean to every shell what they say. Anything else could be, or contain, another command."""
 
 SHELL = ("bash", "-c")
+ON_TERMINAL = 7
+"""How many words there are where a shell first makes a terminal its own: these three come last."""
 
 
 def is_excluded(spec: ProcessSpec, policy: Policy, projects: Iterable[str] = ()) -> bool:
@@ -22,7 +24,7 @@ def is_excluded(spec: ProcessSpec, policy: Policy, projects: Iterable[str] = ())
 
     `projects` are the folders that the session works in: a program from there is the project's own, whatever its name.
     """
-    argv = spec.argv
+    argv = spec.argv[-3:] if spec.tty and len(spec.argv) == ON_TERMINAL else spec.argv
     if not policy.excluded or argv[:2] != SHELL or len(argv) != 3 or not is_excluded_command(argv[2], policy):
         return False
     # A program that a sandboxed command may have put there is not the one that was meant.

@@ -102,7 +102,10 @@ class Assembler:
 
 
 def _usage(counts: Mapping[str, Any] | None) -> list[ProviderEvent]:
-    known = {name: number for name, number in (counts or {}).items() if isinstance(number, int)}
+    given = dict(counts or {})
+    if isinstance(searches := given.get("server_tool_use"), Mapping):  # How often the service itself searched.
+        given |= searches
+    known = {name: number for name, number in given.items() if isinstance(number, int)}
     if not known:
         return []
     priced = {name: known.pop(name) for name in PRICED if name in known}

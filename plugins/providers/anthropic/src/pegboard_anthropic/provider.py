@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
 from functools import partial
 from typing import Any
@@ -11,7 +11,7 @@ import anyio.to_thread
 from anyio.lowlevel import RunVar
 
 from pegboard import ProviderError, Settings, hookimpl
-from pegboard_anthropic import sdk, thin
+from pegboard_anthropic import sdk, thin, web_search
 from pegboard_anthropic.assembler import Assembler
 from pegboard_anthropic.credentials import KEY, Credentials, has_profile
 from pegboard_anthropic.deferred_tools import DEFER_LOADING, is_supported
@@ -21,7 +21,7 @@ from pegboard_anthropic.models import MODELS
 from pegboard_anthropic.requests import body_of, headers_of
 from pegboard_anthropic.services import FIRST_PARTY, SERVICES
 from pegboard_http import drain
-from pegboard_session import Provider, ProviderEvent, Request
+from pegboard_session import Provider, ProviderEvent, Request, ServerSearch
 
 TRANSPORTS = ("auto", "thin", "sdk")
 SILENCE_SECONDS = 600.0
@@ -49,7 +49,11 @@ class AnthropicProvider:
         api_key: str | None = None,
         timeout: float = SILENCE_SECONDS,
         defer_loading: str = "auto",
+        search: str = "auto",
     ) -> None:
+        if search not in web_search.WEB_SEARCH:
+            raise ValueError(f"search must be one of {', '.join(web_search.WEB_SEARCH)}, got {search!r}.")
+        self.search = search
         if defer_loading not in DEFER_LOADING:
             raise ValueError(f"defer_loading must be one of {', '.join(DEFER_LOADING)}, got {defer_loading!r}.")
         self.defer_loading = defer_loading
@@ -84,6 +88,19 @@ class AnthropicProvider:
             async for event in events:
                 for meant in assembler.feed(event):
                     yield meant
+
+    def search_request(self, request: Request, search: ServerSearch) -> Request | None:
+        """The request with the service's own web search, where there is one."""
+        is_first_party = self.client == FIRST_PARTY
+        if self.search == "off" or (
+            self.search == "auto" and not web_search.is_supported(is_first_party=is_first_party, base_url=self.base_url)
+        ):
+            return None
+        return web_search.with_search(request, search)
+
+    def search_sources(self, block: Mapping[str, Any]) -> list[dict[str, str]]:
+        """What a block of an answer has found on the web."""
+        return web_search.sources_of(block)
 
     def _defers(self, model: str) -> bool:
         """Whether the service itself loads the tools that the model fetches."""
@@ -152,7 +169,8 @@ DEFAULT = AnthropicProvider()
 @hookimpl
 def register_providers(settings: Settings) -> list[Provider]:
     client, transport = settings.get("anthropic.client"), settings.get("anthropic.transport")
-    defer_loading = settings.get("anthropic.deferLoading")
-    if (client, transport, defer_loading) == (DEFAULT.client, DEFAULT.transport, DEFAULT.defer_loading):
+    defer_loading, search = settings.get("anthropic.deferLoading"), settings.get("anthropic.webSearch")
+    usual = (DEFAULT.client, DEFAULT.transport, DEFAULT.defer_loading, DEFAULT.search)
+    if (client, transport, defer_loading, search) == usual:
         return [DEFAULT]
-    return [AnthropicProvider(client, transport=transport, defer_loading=defer_loading)]
+    return [AnthropicProvider(client, transport=transport, defer_loading=defer_loading, search=search)]

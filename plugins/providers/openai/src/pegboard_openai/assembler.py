@@ -10,6 +10,7 @@ from typing import Any
 
 from pegboard import ProviderError
 from pegboard_openai.requests import REASONING
+from pegboard_openai.web_search import ANNOTATIONS
 from pegboard_session import OpaqueBlock, ProviderEvent, Stop, TextDelta, ThinkingDelta, ToolCall, Usage
 
 STOPS = {"stop": "end_turn", "length": "max_tokens", "content_filter": "refusal"}
@@ -70,6 +71,8 @@ class Assembler:
             if words := delta.get(name):
                 made += [*self._finish_blocks(), TextDelta(_text(words))]
                 self._refused |= name == "refusal"
+        if cited := delta.get("annotations"):
+            made += [*self._finish_blocks(), OpaqueBlock({"type": ANNOTATIONS, "annotations": cited})]
         for piece in delta.get("tool_calls") or ():
             made += self._grow(piece)
         if reason := choices[0].get("finish_reason"):

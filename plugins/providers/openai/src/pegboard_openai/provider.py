@@ -24,10 +24,11 @@ from pegboard_http import (
     read_events,
     refusal_body,
 )
+from pegboard_openai import web_search
 from pegboard_openai.assembler import Assembler
 from pegboard_openai.failures import refusal
 from pegboard_openai.requests import body_of, headers_of
-from pegboard_session import Provider, ProviderEvent, Request
+from pegboard_session import Provider, ProviderEvent, Request, ServerSearch
 
 if TYPE_CHECKING:
     import httpx2
@@ -65,7 +66,9 @@ class OpenAIProvider:
         limit_field: str | None = None,
         returns_reasoning: bool = False,
         timeout: float = SILENCE_SECONDS,
+        search: str = "auto",
     ) -> None:
+        self.search = search
         self._base_url, self._api_key, self._key_variable, self._model = base_url, api_key, key_variable, model
         self._given_headers, self._limit_field = dict(headers or {}), limit_field
         self.returns_reasoning, self.timeout = returns_reasoning, timeout
@@ -120,6 +123,15 @@ class OpenAIProvider:
                     yield event
         for event in assembler.end(told=told):
             yield event
+
+    def search_request(self, request: Request, search: ServerSearch) -> Request | None:
+        """The request with the service's own web search, where the model has one."""
+        is_known = web_search.is_supported(request.model, is_first_party=self._is_first_party)
+        return web_search.with_search(request) if self.search == "on" or (self.search == "auto" and is_known) else None
+
+    def search_sources(self, block: Mapping[str, Any]) -> list[dict[str, str]]:
+        """What a block of an answer has found on the web."""
+        return web_search.sources_of(block)
 
     async def _events(self, content: bytes, headers: Mapping[str, str]) -> AsyncGenerator[bytes, None]:
         client = await self._connected()
@@ -211,5 +223,6 @@ def register_providers(settings: Settings) -> list[Provider]:
             headers=settings.get("openai.headers", {}),
             limit_field=settings.get("openai.maxTokensField", None),
             returns_reasoning=settings.get("openai.returnReasoning"),
+            search=settings.get("openai.webSearch"),
         )
     ]

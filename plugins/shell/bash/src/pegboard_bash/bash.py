@@ -34,6 +34,12 @@ class BashInput(Input):
     """Ask to run outside the sandbox and without confinement. Only for a command that fails because of them."""
     workdir: Path | None = None
     """The folder to run in, for this command only. Default: where the last command ended."""
+    tty: bool = False
+    """With run_in_background: run it on a terminal, so that you can answer what it asks."""
+    task_id: str | None = None
+    """Type the command into this running task, which was started with tty. Returns what it answers."""
+    enter: bool = True
+    """With task_id: press Enter at the end. False for single keys: \\u0003 is Ctrl-C, \\u0004 ends the input."""
 
 
 class BashOutput(BaseModel):
@@ -64,8 +70,9 @@ class Bash(Tool[BashInput, BashOutput]):
 
     Each command gets a fresh shell: variables, functions and jobs (`%1`) are gone afterwards, only the working
     directory is kept. Nothing that it starts outlives it; use run_in_background for servers and long work. There is no
-    terminal, no pager and no input, so editors and prompts do not work. A command that plainly only reads runs without
-    a question: prefer literal words to variables and substitutions.
+    terminal, no pager and no input, so editors and prompts do not work; for a program that asks, use run_in_background
+    with tty, and answer with task_id. A command that plainly only reads runs without a question: prefer literal words
+    to variables and substitutions.
     """
 
     search_hint = "run shell command execute terminal"
@@ -82,12 +89,13 @@ class Bash(Tool[BashInput, BashOutput]):
     def validate_input(self, args: BashInput, /) -> str | None:
         # The parser takes 60 ms to load; listing tools must not pay for it. So in every method below.
         from pegboard_bash.refusals import why_interactive
+        from pegboard_bash.typed_input import why_wrong
 
         if "\0" in args.command:
             return (
                 "The command contains a NUL character, which cannot be passed to a program. Write it as \\0 in printf."
             )
-        return why_interactive(args.command)
+        return why_wrong(args) or (None if args.tty or args.task_id else why_interactive(args.command))
 
     def facts(self, args: BashInput, ctx: Context, /) -> Facts | Awaitable[Facts]:
         from pegboard_bash.understanding import asks_bash
@@ -107,6 +115,7 @@ class Bash(Tool[BashInput, BashOutput]):
 
     def _facts(self, args: BashInput, ctx: Context) -> Facts:
         from pegboard_bash.confinement import held_to_reading
+        from pegboard_bash.typed_input import facts_of
         from pegboard_bash.understanding import not_understood
 
         understood = self._understood(args, ctx)
@@ -116,6 +125,8 @@ class Bash(Tool[BashInput, BashOutput]):
             understood = not_understood(args.command)
             facts = understood.facts
         self._latest = (args, ctx.cwd, understood)
+        if args.task_id is not None:
+            return facts_of(facts, args, ctx)
         if not args.run_in_background:
             return facts
         reason = facts.reason or "It continues in the background."
@@ -130,7 +141,10 @@ class Bash(Tool[BashInput, BashOutput]):
 
     async def call(self, args: BashInput, ctx: Context, /) -> BashOutput | Output[BashOutput]:
         from pegboard_bash.bash_call import BashCall
+        from pegboard_bash.typed_input import type_into
 
+        if args.task_id is not None:
+            return await type_into(args, ctx)
         began = time.monotonic()
         try:
             value = await BashCall(args, ctx, self._judged(args, ctx), self, self._snapshot_for(ctx)).value()
@@ -179,12 +193,17 @@ class Bash(Tool[BashInput, BashOutput]):
         return "\n".join(part for part in (said, *remarks) if part)
 
     def user_facing_name(self, args: BashInput, /) -> str:
+        if args.task_id is not None:
+            return "Bash input"
         return "Bash in the background" if args.run_in_background else "Bash"
 
     def describe(self, args: BashInput, /) -> str:
         from pegboard_bash.render import one_line
 
         how = "Run in the background" if args.run_in_background else "Run"
+        how += " on a terminal" if args.tty else ""
+        if args.task_id is not None:
+            how = f"Type into {args.task_id}"
         how += " outside the sandbox" if args.dangerously_disable_sandbox else ""
         where = f" (in {args.workdir})" if args.workdir else ""
         return one_line(f"{how}: {args.command}{where}")
@@ -194,6 +213,10 @@ class Bash(Tool[BashInput, BashOutput]):
 
         # The model's own description is shown with the rest of its input: here the host speaks.
         facts = self._understood(args, ctx).facts
+        if args.task_id is not None:
+            from pegboard_bash.typed_input import facts_of
+
+            facts = facts_of(facts, args, ctx)
         lines = [facts.reason, *(f"writes {path}" for path in facts.writes)]
         lines += [f"deletes {path}" for path in facts.deletes]
         return "\n".join(one_line(line) for line in lines if line) or None

@@ -114,13 +114,14 @@ class BashCall:
             env["BASH_ENV"] = str(trail.script)
             writable += (trail.folder,)
         made = specification(self.args.command, self.start, env, writable, self.ctx.settings)
-        made = replace(made, unsandboxed=self.args.dangerously_disable_sandbox)
+        made = replace(made, unsandboxed=self.args.dangerously_disable_sandbox, tty=self.args.tty)
         if self.confined:
             made = self.confined.around(made)
         return with_limits(made, self.ctx.settings) if runs_as_reader(self.ctx) else made
 
     def _going_on(self, task: Task, remark: str) -> BashOutput:
         how = "You will be told when it ends. TaskOutput reads its output so far; TaskStop stops it."
+        how += f" Bash with task_id={task.id} types into it." if task.tty else ""
         where = f" Its output is in {task.output}." if task.output else ""
         self.remarks.append(f"{remark}{where} {how}")
         return bash.BashOutput(

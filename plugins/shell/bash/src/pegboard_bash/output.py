@@ -5,12 +5,11 @@ Whatever the size of the file, only its two ends are read; the file itself stays
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-from pegboard_files import TERMINAL_ESCAPE
+from pegboard_files import plain_text
 from pegboard_processes.background import whole_characters
 
 ON_SUCCESS, ON_FAILURE, PREVIEW = 30_000, 10_000, 4_000
@@ -18,8 +17,6 @@ ON_SUCCESS, ON_FAILURE, PREVIEW = 30_000, 10_000, 4_000
 WHOLE = 1_000_000
 """Files up to this many bytes are read whole; of larger ones the ends."""
 END = 128_000
-OVERSTRUCK = re.compile(r"[^\n\x08]\x08")
-CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,22 +31,6 @@ class Shown:
     cut: bool = False
 
 
-def cleaned(text: str) -> str:
-    """Text as a terminal would have shown it in the end: no colours, of a progress bar only its last state."""
-    if not CONTROL.search(text):
-        return text
-    text = TERMINAL_ESCAPE.sub("", text).replace("\r\n", "\n")
-    if "\r" in text:
-        text = "\n".join(_last_state(line) if "\r" in line else line for line in text.split("\n"))
-    while "\x08" in text and (shorter := OVERSTRUCK.sub("", text)) != text:
-        text = shorter
-    return CONTROL.sub(lambda found: "" if found[0] in "\x07\x08\r\x1b" else f"\\x{ord(found[0]):02x}", text)
-
-
-def _last_state(line: str) -> str:
-    return next((state for state in reversed(line.split("\r")) if state.strip()), "")
-
-
 def shown(path: Path | None, limit: int, room: int | None = None) -> Shown:
     """The output in up to `limit` characters, or else its head and tail in `room` with a remark on what is left out."""
     if path is None:
@@ -61,7 +42,7 @@ def shown(path: Path | None, limit: int, room: int | None = None) -> Shown:
         if size <= WHOLE:
             data = file.read()
             raw = _decoded(data)
-            text = cleaned(raw).rstrip("\n")
+            text = plain_text(raw).rstrip("\n")
             if len(text) <= limit:
                 return Shown(text, size, same=text == raw.rstrip("\n"))
             half = room // 2
@@ -82,8 +63,8 @@ def _ends(front: bytes, back: bytes, half: int) -> tuple[str, str]:
     start = 0
     while start < 3 and back[start] & 0b1100_0000 == 0b1000_0000:  # the rest of a character that began before
         start += 1
-    head = cleaned(_decoded(front[: whole_characters(front)]))
-    tail = cleaned(_decoded(back[start:])).rstrip("\n")
+    head = plain_text(_decoded(front[: whole_characters(front)]))
+    tail = plain_text(_decoded(back[start:])).rstrip("\n")
     return _to_line_end(head[:half]), _from_line_start(tail[-half:])
 
 
@@ -119,4 +100,4 @@ class OutputTail:
         if now < self._due:
             return None
         self._due = now + self.SECONDS
-        return "\n".join(cleaned(_decoded(self._data)).splitlines()[-self.LINES :])
+        return "\n".join(plain_text(_decoded(self._data)).splitlines()[-self.LINES :])

@@ -10,8 +10,9 @@ import anyio
 
 from pegboard import Context, ProcessSpec, Settings, ToolError
 from pegboard_bash.codes import ending, interpretation
-from pegboard_bash.output import ON_FAILURE, OutputTail, cleaned, shown
+from pegboard_bash.output import ON_FAILURE, OutputTail, shown
 from pegboard_bash.shape import shape_of
+from pegboard_files import plain_text
 from pegboard_processes import Process, ProcessExit, Task
 
 LONGEST_NAME = 80
@@ -59,7 +60,7 @@ class Listener:
 
     def note_on(self, cancelled: BaseException) -> None:
         """Hand on what the command wrote, for whoever stopped it and for the model."""
-        text = cleaned(self._recent[-ON_FAILURE:].decode(errors="replace")).rstrip("\n")
+        text = plain_text(self._recent[-ON_FAILURE:].decode(errors="replace")).rstrip("\n")
         if text:
             cancelled.add_note(f"Its output until then:\n{text}")
 
@@ -96,13 +97,13 @@ async def start(spec: ProcessSpec, name: str, ctx: Context) -> Task:
     _ = ctx.background  # a host without one says so before anything has begun
     process = await ctx.processes.start(spec)
     try:
-        return hand_over(process, name, ctx)
+        return hand_over(process, name, ctx, tty=spec.tty)
     except BaseException:  # the session has ended in the meantime
         await process.kill()
         raise
 
 
-def hand_over(process: Process, name: str, ctx: Context) -> Task:
+def hand_over(process: Process, name: str, ctx: Context, *, tty: bool = False) -> Task:
     """Let a process continue as a background task; the model is told once when it has ended."""
     task: Task | None = None
 
@@ -119,7 +120,8 @@ def hand_over(process: Process, name: str, ctx: Context) -> Task:
             raise ToolError(f"It {words}.", code="failed", remedy="")
         return f"It {words}."
 
-    task = ctx.background.start(_short(name), work, output=process.output)
+    process_on_terminal = process if tty else None
+    task = ctx.background.start(_short(name), work, output=process.output, command=name, process=process_on_terminal)
     return task
 
 

@@ -8,9 +8,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from pegboard import Context, Facts, ToolError
-from pegboard_bash.output import Shown, cleaned
+from pegboard_bash.output import Shown
 from pegboard_bash.shape import Words, shape_of
-from pegboard_files import FileState
+from pegboard_files import FileState, plain_text
 from pegboard_files.service import merged, stat_state
 from pegboard_files.text_file import regular_bytes, text_file
 
@@ -44,7 +44,7 @@ def _state(path: Path, words: Words, text: str, ctx: Context) -> FileState | Non
         return None
     if file is None:
         return None
-    if cleaned(file.view) != file.view:  # A terminal would have hidden some of it, and so have we.
+    if plain_text(file.view) != file.view:  # A terminal would have hidden some of it, and so have we.
         return None
     lines, seen = file.view.rstrip("\n").split("\n"), text.removeprefix("\ufeff").split("\n")
     ranges = _ranges(words, lines, seen)

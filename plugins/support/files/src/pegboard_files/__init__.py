@@ -13,6 +13,7 @@ from pegboard import hookimpl
 if TYPE_CHECKING:
     from pegboard import Settings
     from pegboard_files.escapes import TERMINAL_ESCAPE as TERMINAL_ESCAPE
+    from pegboard_files.escapes import plain_text as plain_text
     from pegboard_files.interface import FileEvent as FileEvent
     from pegboard_files.interface import FileListener as FileListener
     from pegboard_files.interface import Files as Files
@@ -53,6 +54,7 @@ _HOME = {
     "ResultsStore": "results",
     "TERMINAL_ESCAPE": "escapes",
     "UndoStore": "undo",
+    "plain_text": "escapes",
 }
 
 __all__ = [*sorted(_HOME), "register_services"]  # pyright: ignore[reportUnsupportedDunderAll]

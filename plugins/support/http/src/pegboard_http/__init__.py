@@ -1,4 +1,4 @@
-"""What providers of models share: an HTTP client, server-sent events, and what goes wrong with both.
+"""What providers of models and tools of the web share: an HTTP client, events, failures, and marks for untrusted text.
 
 Importing this costs nothing: the HTTP library is loaded when the first client is opened.
 """
@@ -8,8 +8,10 @@ from pegboard_http.bodies import json_bytes
 from pegboard_http.clients import join_url, open_client
 from pegboard_http.failures import connection_failure, http_errors, sentence, wait_asked
 from pegboard_http.sse import EventDecoder
+from pegboard_http.untrusted import MARK, without_invisible, without_marks
 
 __all__ = [
+    "MARK",
     "EventDecoder",
     "connection_failure",
     "drain",
@@ -21,4 +23,6 @@ __all__ = [
     "refusal_body",
     "sentence",
     "wait_asked",
+    "without_invisible",
+    "without_marks",
 ]

@@ -16,7 +16,7 @@ from anyio.abc import TaskGroup
 
 from pegboard import ToolError
 from pegboard_processes.groups import leave
-from pegboard_processes.interface import Task, TaskText
+from pegboard_processes.interface import Process, Task, TaskText
 
 Work = Callable[[], Awaitable[object]]
 
@@ -38,17 +38,26 @@ class LocalBackground:
         self._group: TaskGroup | None = None
         self._thread = 0
 
-    def start(self, name: str, work: Work, *, output: Path | None = None) -> Task:
-        """Start work and return at once; from a worker thread too."""
+    def start(
+        self,
+        name: str,
+        work: Work,
+        *,
+        output: Path | None = None,
+        command: str = "",
+        process: Process | None = None,
+    ) -> Task:
+        """Start work and return at once; from a worker thread too. `process` is one on a terminal."""
         if self._group is None:
             raise RuntimeError("This background service is not open. Use it inside `async with`.")
-        if threading.get_ident() != self._thread:
-            return anyio.from_thread.run_sync(self._start, self._group, name, work, output)
-        return self._start(self._group, name, work, output)
-
-    def _start(self, group: TaskGroup, name: str, work: Work, output: Path | None) -> Task:
         # Not a counter: a resumed conversation still mentions the tasks of the last one.
-        job = _RunningTask(Task(f"task-{secrets.token_hex(3)}", name, "running", output))
+        known = Task(f"task-{secrets.token_hex(3)}", name, "running", output, command=command, tty=process is not None)
+        if threading.get_ident() != self._thread:
+            return anyio.from_thread.run_sync(self._start, self._group, known, work, process)
+        return self._start(self._group, known, work, process)
+
+    def _start(self, group: TaskGroup, task: Task, work: Work, process: Process | None) -> Task:
+        job = _RunningTask(task, process)
         self._jobs[job.task.id] = job
         group.start_soon(self._follow, job, work)
         return job.task
@@ -105,6 +114,17 @@ class LocalBackground:
             data = data[: whole_characters(data)]
         return TaskText(data.decode("utf-8", "replace"), offset + len(data), size)
 
+    async def send(self, task_id: str, data: bytes) -> int:
+        """Type into the terminal of a task that runs."""
+        job = self._find(task_id)
+        if job.task.state != "running":
+            raise ToolError(f"{task_id} is not running: it is {job.task.state}.", code="no_match", remedy="")
+        if job.process is None:
+            raise ToolError(
+                f"{task_id} does not run on a terminal, so it takes no input.", code="unsupported", remedy=""
+            )
+        return await job.process.send(data)
+
     async def wait(self, task_id: str) -> Task:
         """Wait for the work to end."""
         job = self._find(task_id)
@@ -144,8 +164,8 @@ class LocalBackground:
 
 
 class _RunningTask:
-    def __init__(self, task: Task) -> None:
-        self.task = task
+    def __init__(self, task: Task, process: Process | None = None) -> None:
+        self.task, self.process = task, process
         self.scope = anyio.CancelScope()
         self.ended = anyio.Event()
 

@@ -19,6 +19,7 @@ from pegboard_processes.interface import OnBytes, ProcessExit, ProcessSpec, Star
 from pegboard_processes.memory import MemoryCap, cap_memory
 from pegboard_processes.reaper import ProcessTree, latest_process
 from pegboard_processes.streams import Pipe, Sink
+from pegboard_processes.terminal import Terminal
 
 DRAIN = 2.0
 """Seconds that descendants of a process that has ended may go on writing, or running when nothing may be left."""
@@ -84,6 +85,7 @@ class Child:
         self._done = anyio.Event()
         self._exit = ProcessExit(None)
         self._reaped = False
+        self.terminal: Terminal | None = None
         self.on_reaped: Callable[[Child], None] = lambda _: None
         self.on_ended: Callable[[], None] = lambda: None
 
@@ -106,6 +108,14 @@ class Child:
         """Wait for the process itself."""
         await self._done.wait()
         return self._exit
+
+    async def send(self, data: bytes) -> int:
+        """Type into its terminal."""
+        if self.terminal is None:
+            raise ToolError("It has no terminal, so nothing can be typed into it.", code="unsupported", remedy="")
+        if self.finished:
+            raise ToolError("It has ended, so nothing can be typed into it.", code="no_match", remedy="")
+        return await self.terminal.type(data)
 
     async def kill(self) -> None:
         """End the process and all that it started."""
@@ -227,6 +237,8 @@ def spawn(
     spec: ProcessSpec, token: str, sink: Sink, grace: float, on_output: OnBytes | None, on_error: OnBytes | None
 ) -> Child:
     """Start a process that is given its input and whose output is taken as it comes."""
+    if spec.tty:
+        return _spawn_on_terminal(spec, token, sink, grace, on_output)
     pipes, stdin = [Pipe(sink, on_output, keep=True)], subprocess.DEVNULL
     try:
         if on_error:
@@ -241,6 +253,15 @@ def spawn(
     finally:
         if stdin != subprocess.DEVNULL:
             os.close(stdin)
+
+
+def _spawn_on_terminal(spec: ProcessSpec, token: str, sink: Sink, grace: float, on_output: OnBytes | None) -> Child:
+    """Start a process that has a terminal for input, output and errors."""
+    terminal = Terminal(sink, on_output, keep=True)
+    inlet = terminal.inlet
+    child = spawn_with(spec, token, sink, grace, [terminal], (inlet, inlet, inlet))
+    child.terminal = terminal
+    return child
 
 
 def spawn_with(

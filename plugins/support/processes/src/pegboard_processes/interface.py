@@ -54,6 +54,8 @@ class ProcessSpec:
     network: bool = True
     stdin: bytes | None = field(default=None, repr=False)
     """What the process reads; None is an empty input."""
+    tty: bool = False
+    """Whether it runs on a pseudo-terminal of its own, from which it reads what `Process.send` types. For `start`."""
     timeout: float | None = None
     """Seconds until the whole tree is ended."""
     max_output_bytes: int = 5_000_000_000
@@ -108,6 +110,13 @@ class Process(Protocol):
     @property
     def output(self) -> Path | None:
         """The file that grows with its output, known from the start; None when no file is kept."""
+        ...
+
+    async def send(self, data: bytes) -> int:
+        """Type into its terminal, and say how many bytes it took; a `ToolError` where it has none or has ended.
+
+        Cancelling the wait for a process that does not read leaves it with what it took.
+        """
         ...
 
     async def wait(self) -> ProcessExit:
@@ -222,6 +231,10 @@ class Task:
     """What the work returned, once it is done."""
     error: str = ""
     """Why it failed, as a sentence."""
+    command: str = ""
+    """The whole command, where it is one."""
+    tty: bool = False
+    """Whether it runs on a terminal, so that `Background.send` can type into it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,8 +250,20 @@ class TaskText:
 class Background(Protocol):
     """Keeps what may outlive a call: commands and agents in the background."""
 
-    def start(self, name: str, work: Callable[[], Awaitable[object]], *, output: Path | None = None) -> Task:
-        """Start work and return at once."""
+    def start(
+        self,
+        name: str,
+        work: Callable[[], Awaitable[object]],
+        *,
+        output: Path | None = None,
+        command: str = "",
+        process: Process | None = None,
+    ) -> Task:
+        """Start work and return at once. `process` is one on a terminal, into which `send` types."""
+        ...
+
+    async def send(self, task_id: str, data: bytes) -> int:
+        """Type into the terminal of a task that runs, and say how many bytes it took."""
         ...
 
     def tasks(self) -> Sequence[Task]:

@@ -27,6 +27,7 @@ from pegboard_processes.open_process import Conversation, Inlet, Outlet, StderrT
 from pegboard_processes.orphans import mark
 from pegboard_processes.reaper import GRACE, MARKER
 from pegboard_processes.streams import Pipe, Sink
+from pegboard_processes.terminal import on_terminal
 
 Begin = Callable[[ProcessSpec, str, Sink], Child]
 Wrap = Callable[[ProcessSpec], Awaitable[ProcessSpec]]
@@ -146,6 +147,7 @@ class LocalProcesses:
         return Conversation(spec, child, inlet, outlet, tail, grace)
 
     async def _spawn(self, spec: ProcessSpec, begin: Begin, listeners: TaskGroup | None = None) -> Child:
+        spec = on_terminal(spec) if spec.tty else spec
         spec = replace(spec, env={**self._env, **spec.env})
         if self._wrap:
             spec = await self._wrap(spec)

@@ -77,7 +77,7 @@ class Pipe:
     """
 
     def __init__(self, sink: Sink, listener: OnBytes | None, *, keep: bool) -> None:
-        self._outlet, self.inlet = os.pipe()
+        self._outlet, self.inlet = self._open()
         self._sink, self._listener, self._keep = sink, listener, keep
         self.on_full: Callable[[], None] = lambda: None
         # A wake-up does not promise that there is something to read, and the read must never block the event loop.
@@ -87,6 +87,10 @@ class Pipe:
         self._at_once = CHUNK
         self.moved = 0
         """Grows with each chunk, so that a quiet pipe can be told from a busy one."""
+
+    def _open(self) -> tuple[int, int]:
+        """Our end, and that of the process."""
+        return os.pipe()
 
     def seal(self) -> None:
         """The process has its own copy of the inlet; ours would keep the pipe from ending."""
@@ -107,7 +111,7 @@ class Pipe:
     async def _move(self) -> bool:
         await anyio.wait_readable(self._outlet)
         try:
-            chunk = os.read(self._outlet, self._at_once)
+            chunk = self.read(self._at_once)
         except BlockingIOError:
             return True
         if not chunk:
@@ -121,6 +125,10 @@ class Pipe:
         elif self.moved > TALKATIVE and len(chunk) < SHORT:
             await anyio.sleep(PAUSE)
         return True
+
+    def read(self, most: int) -> bytes:
+        """The next bytes; empty at the end. Raises `BlockingIOError` where there are none yet."""
+        return os.read(self._outlet, most)
 
     def _widen(self, got: int) -> None:
         """A pipe that came in full belongs to a process in a hurry; a wider one saves both sides turns."""

@@ -144,14 +144,21 @@ class Settings:
         """A row for each setting that is set, and with `unset` for every other one too.
 
         A row has the value, its layer (or `default`), every layer that has a say, the distribution and the sentence.
+        The value of a setting whose name ends in `.key` is hidden.
         """
         rows = []
         for key in self.keys:
             holders = self.holders(key)
             if holders or unset:
-                said = [{"layer": h.name, "source": h.source_of(key), "value": h.values[key]} for h in holders]
+                said = [
+                    {"layer": h.name, "source": h.source_of(key), "value": _shown(key, h.values[key])} for h in holders
+                ]
                 about = self.keys[key]
-                row = {"key": key, "value": self.get(key), "layer": holders[0].name if holders else "default"}
+                row = {
+                    "key": key,
+                    "value": _shown(key, self.get(key)),
+                    "layer": holders[0].name if holders else "default",
+                }
                 rows.append({**row, "from": said, "distribution": about.owner, "doc": about.doc})
         return rows
 
@@ -190,3 +197,9 @@ def with_filters(settings: Settings, available: Sequence[str] | None, excluded: 
     layer = Layer("cli", old.source, {**kept, **given}, {**old.sources, **dict.fromkeys(given, FILTERS)})
     layer.examples = old.examples
     return settings.with_layers([*(other for other in settings.layers if other is not old), layer])
+
+
+def _shown(key: str, value: Any) -> Any:
+    """A value as people and models may see it: not that of a key, unless it only names a variable."""
+    is_secret = key.endswith(".key") and isinstance(value, str) and not value.startswith("$")
+    return "***" if is_secret else value

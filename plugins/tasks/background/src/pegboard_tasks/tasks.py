@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated
 
 import anyio
@@ -9,10 +10,12 @@ from pydantic import BaseModel, Field
 
 from pegboard import Context, Input, Tool, ToolError, hookimpl
 from pegboard.wording import counted
+from pegboard_files import plain_text
 from pegboard_processes import Task
 
 PAGE_BYTES = 30_000
 LONGEST_WAIT_MS = 600_000
+UNFINISHED = re.compile(r"(?:\r|\x1b(?:\[[0-?]{0,32}[ -/]{0,4}|\][^\x07\x1b]{0,256})?)\Z")
 
 
 class TaskOutputInput(Input):
@@ -30,6 +33,8 @@ class TaskRow(BaseModel):
     state: str
     error: str = ""
     path: str | None = None
+    tty: bool = False
+    """Whether it runs on a terminal and takes input: Bash with task_id types into it."""
 
 
 class TaskOutputOutput(BaseModel):
@@ -42,7 +47,7 @@ class TaskOutputOutput(BaseModel):
 class TaskOutput(Tool[TaskOutputInput, TaskOutputOutput]):
     """Read what a background task has written so far, or list all tasks when no task_id is given.
 
-    Continue from next_offset to see only what is new.
+    Colours and other terminal codes are left out. Continue from next_offset to see only what is new.
     """
 
     aliases = ("BashOutput",)
@@ -63,11 +68,13 @@ class TaskOutput(Tool[TaskOutputInput, TaskOutputOutput]):
             text = task.error if task.error else "" if task.value is None else str(task.value)
             return TaskOutputOutput(tasks=[_row(task)], text=text)
         page = ctx.background.read(task.id, args.offset or 0, PAGE_BYTES)
-        return TaskOutputOutput(tasks=[_row(task)], text=page.text, next_offset=page.next_offset, size=page.size)
+        held = _unfinished(page.text) if task.state == "running" or page.next_offset < page.size else ""
+        text, offset = plain_text(page.text.removesuffix(held)), page.next_offset - len(held.encode())
+        return TaskOutputOutput(tasks=[_row(task)], text=text, next_offset=offset, size=page.size)
 
     def content(self, value: TaskOutputOutput, /) -> str:
         if value.text is None:
-            lines = [f"{row.id}  {row.state}  {row.name}" for row in value.tasks]
+            lines = [f"{row.id}  {row.state}  {row.name}{'  (terminal)' if row.tty else ''}" for row in value.tasks]
             return "\n".join(lines) or "There are no background tasks."
         [row] = value.tasks
         head = f"{row.id} is {row.state}. {row.error}".strip()
@@ -105,7 +112,13 @@ class TaskStop(Tool[TaskStopInput, TaskRow]):
 
 def _row(task: Task) -> TaskRow:
     path = str(task.output) if task.output else None
-    return TaskRow(id=task.id, name=task.name, state=task.state, error=task.error, path=path)
+    return TaskRow(id=task.id, name=task.name, state=task.state, error=task.error, path=path, tty=task.tty)
+
+
+def _unfinished(text: str) -> str:
+    """What may be the beginning of an escape sequence or of a line end: it is read with the rest of it."""
+    found = UNFINISHED.search(text)
+    return found[0] if found else ""
 
 
 def _find(task_id: str, ctx: Context) -> Task:

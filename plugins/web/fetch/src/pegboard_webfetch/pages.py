@@ -8,8 +8,8 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
+from pegboard_http import without_invisible
 from pegboard_webfetch.charsets import decoded
-from pegboard_webfetch.invisible import without_invisible
 from pegboard_webfetch.saved_files import saved
 from pegboard_webfetch.urls import Url
 

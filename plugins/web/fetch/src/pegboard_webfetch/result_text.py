@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 
+from pegboard_http import MARK, without_marks
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from pegboard_webfetch.pages import Page
     from pegboard_webfetch.webfetch import WebFetchOutput
 
-MARK = "untrusted-web-content"
-FORGED = re.compile(rf"<(\s*/?\s*{MARK})", re.IGNORECASE)
 BLOB = re.compile(r"/([^/]+/[^/]+)/blob/(.+)")
 
 HOW = {
@@ -36,7 +36,7 @@ def worded(value: WebFetchOutput) -> str:
     lines = [" · ".join([value.final_url, *(fact for fact in facts if fact)])]
     if value.from_cache:
         lines.append("(From the cache.)")
-    lines += [f"({_unforged(note)})" for note in value.notes]
+    lines += [f"({without_marks(note)})" for note in value.notes]
     if value.how == "downgrade":
         lines.append(
             f"{value.final_url} redirects to plain http on the same host: {value.redirect_url}\n"
@@ -60,19 +60,16 @@ def _body(value: WebFetchOutput) -> list[str]:
             [f"(The page has {value.total_chars} characters; offset {value.offset} is beyond its end.)"] if past else []
         )
     title = (
-        [f"Title: {_unforged(value.title)}\n"] if value.title and value.how == "verbatim" and not value.offset else []
+        [f"Title: {without_marks(value.title)}\n"]
+        if value.title and value.how == "verbatim" and not value.offset
+        else []
     )
-    wrapped = [f'<{MARK} origin="{value.final_url}">', *title, _unforged(value.result), f"</{MARK}>"]
+    wrapped = [f'<{MARK} origin="{value.final_url}">', *title, without_marks(value.result), f"</{MARK}>"]
     if value.next_offset is not None:
         what = "PARTIAL" if 200 <= value.code < 300 else "EXCERPT"
         shown = f"characters {value.offset} to {value.next_offset} of {value.total_chars}"
         wrapped.append(f"({what}: {shown}; continue with offset={value.next_offset}.)")
     return wrapped
-
-
-def _unforged(text: str) -> str:
-    """The text with our own marks made harmless: a page must not be able to end its own quarantine."""
-    return FORGED.sub(r"&lt;\1", text)
 
 
 def hints(page: Page) -> list[str]:

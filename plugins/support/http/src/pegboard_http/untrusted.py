@@ -1,8 +1,15 @@
-"""Remove characters that a person cannot see but a model reads: they can hide instructions."""
+"""Text that strangers wrote, on its way to a model: marked as theirs, and without what a person cannot see.
+
+A page or a search result may contain instructions; characters that a person cannot see but a model reads can hide them.
+"""
 
 from __future__ import annotations
 
 import re
+
+MARK = "untrusted-web-content"
+"""The tag around every text from the web."""
+_FORGED = re.compile(rf"<(\s*/?\s*{MARK})", re.IGNORECASE)
 
 _INVISIBLE = re.compile(
     "["
@@ -28,3 +35,8 @@ def without_invisible(text: str) -> tuple[str, int]:
     text, joiners = _JOINERS.subn("", text)
     text, controls = _CONTROLS.subn("", text)
     return text, count + joiners + controls
+
+
+def without_marks(text: str) -> str:
+    """The text with our own marks made harmless: a page must not be able to end its own quarantine."""
+    return _FORGED.sub(r"&lt;\1", text)
