@@ -202,6 +202,7 @@ def test_all_names_only_what_exists_and_says_what_to_install(environment: Enviro
         *("Agent", "ApplyPatch", "AskUserQuestion", "Bash", "Config", "Edit", "Glob", "Grep"),
         *("EnterPlanMode", "EnterWorktree", "ExitPlanMode", "ExitWorktree", "LSP", "NotebookEdit", "REPL", "Skill"),
         *("TaskCreate", "TaskGet", "TaskList", "memory", "task_complete"),
+        *("CronCreate", "CronDelete", "CronList", "Monitor", "Sleep"),
         *("TaskOutput", "TaskStop", "TaskUpdate", "TodoWrite", "ToolSearch", "WebFetch", "WebSearch", "Write"),
     }
     assert absent["Bash"]["reason"] == "pegboard-bash is not installed."

@@ -92,6 +92,7 @@ PREPARED: dict[str, Callable[[Path, Path], None]] = {
     "docs/how-to/play-a-script.md": script_of_the_page,
     "docs/how-to/run-until-complete.md": script_of_the_page,
     "docs/how-to/undo-changes.md": script_of_the_page,
+    "docs/how-to/wait-and-schedule.md": script_of_the_page,
     "docs/how-to/use-in-pipes-and-scripts.md": script_of_the_page,
     "docs/how-to/test-a-tool.md": a_test_that_calls_a_tool,
     "docs/how-to/write-a-permission-rule.md": settings_of_the_page,

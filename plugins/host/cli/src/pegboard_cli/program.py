@@ -137,6 +137,8 @@ class Program:
             case messages.Prompt():
                 self._prompts.append(message)
                 self._news.set()
+                if self._session and self._session.is_running:
+                    self._session.emit("prompt_waiting")
             case messages.Interrupt():
                 self._interrupt()
             case messages.AnswerMessage():

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from pegboard_cli import earlier_session, options, piped_input, request_flags, until_complete
+from pegboard_cli import earlier_session, options, piped_input, request_flags, serve_schedules, until_complete
 from pegboard_cli.main import FAILED, INTERRUPTED, OK, PROVIDER, READER_GONE, USAGE
 from pegboard_cli.session_setup import MODEL
 from pegboard_cli.trust_command import offer
@@ -32,6 +32,7 @@ EXAMPLES = """\
   pegboard run --provider openai --model M "Hi" ask an OpenAI-compatible server
   pegboard run --agent Explore "Where is X?"    as an agent, with its tools only
   pegboard run --until-complete --max-time 3600 "Make the tests pass"
+  pegboard run --serve-schedules "Look at the build every hour"
 
 Needs ANTHROPIC_API_KEY, another provider, or --replay. Press Ctrl-C once to interrupt the answer, twice to quit.
 """
@@ -47,7 +48,7 @@ def run(words: list[str]) -> int:
     if prompt == "":
         sys.stderr.write("pegboard: no prompt given. Give one as an argument or on standard input.\n")
         return USAGE
-    if prompt is None and given.input_format == "text":
+    if prompt is None and given.input_format == "text" and not given.serve_schedules:
         from pegboard_cli.conversation import run_conversation
 
         return run_conversation(given, settings)
@@ -66,12 +67,12 @@ def run(words: list[str]) -> int:
         program.board = board
     if not options.is_mode(given.permission_mode, board):
         return USAGE
-    if reason := until_complete.refusal(given, board):
+    if reason := until_complete.refusal(given, board) or serve_schedules.refusal(given, board):
         sys.stderr.write(f"pegboard: {reason}\n")
         return USAGE
     options.warn(settings, [notice for notice in board.pool.notices if notice not in settings.notices])
     with capture, view:
-        return run_stoppable(converse, given, board, view, program or prompt)
+        return run_stoppable(converse, given, board, view, program or prompt or "")
 
 
 def parse(words: list[str]) -> argparse.Namespace:
@@ -97,15 +98,19 @@ def parse(words: list[str]) -> argparse.Namespace:
     earlier_session.add(parser)
     request_flags.add(parser)
     until_complete.add(parser)
+    serve_schedules.add(parser)
     given = parser.parse_args(words)
     given.asking = request_flags.layer(parser, given)
     earlier_session.check(parser, given)
     until_complete.check(parser, given)
+    serve_schedules.check(parser, given)
     for folder in given.add_dir or ():
         if not Path(folder).is_dir():
             parser.error(f"--add-dir: there is no folder {folder!r}")
-    given.text = None if is_driven(parser, given) else piped_input.the_prompt(parser, given)
-    if given.print and given.text is None:
+    # Who serves schedules may have no prompt; standard input is not waited for then.
+    is_read = not is_driven(parser, given) and (given.prompt is not None or not given.serve_schedules)
+    given.text = piped_input.the_prompt(parser, given) if is_read else None
+    if given.print and given.text is None and not given.serve_schedules:
         parser.error("--print needs a prompt")
     if given.until_complete and given.text is None and given.input_format == "text":
         parser.error("--until-complete needs a prompt")
@@ -162,11 +167,12 @@ async def converse(given: argparse.Namespace, board: Board, view: View, prompt: 
 
     opened: list[Session] = []
     try:
-        with view.reader.watched(lambda: stop_for_reader(opened, prompt)):
+        waits = not isinstance(prompt, str) or given.serve_schedules
+        with view.reader.watched(lambda: stop_for_reader(opened, prompt, waits=waits)):
             async with open_session(given, board) as session:
                 opened.append(session)
                 with interrupting(lambda: interrupt(session)), warming_up(session.board.pool.entries, board.plugins):
-                    code = await answer(session, view, prompt)
+                    code = await answer(session, view, prompt, serves=given.serve_schedules)
                     return READER_GONE if code == INTERRUPTED and view.reader.is_gone else code
     except ProviderError as error:
         view.fail(str(error))
@@ -176,7 +182,7 @@ async def converse(given: argparse.Namespace, board: Board, view: View, prompt: 
             view.say_goodbye(session)
 
 
-def stop_for_reader(opened: list[Session], prompt: str | Program) -> None:
+def stop_for_reader(opened: list[Session], prompt: str | Program, *, waits: bool) -> None:
     """No one reads standard output any more: what runs is interrupted, and nothing new begins."""
     from signal import SIGPIPE
 
@@ -186,16 +192,19 @@ def stop_for_reader(opened: list[Session], prompt: str | Program) -> None:
         prompt.stop()
     if opened and opened[0].is_running:
         opened[0].interrupt()
-    elif not opened or not isinstance(prompt, str):
+    elif not opened or waits:
         signals.stop(SIGPIPE)
 
 
-async def answer(session: Session, view: View, prompt: str | Program) -> int:
-    """One prompt, or those of a program."""
+async def answer(session: Session, view: View, prompt: str | Program, *, serves: bool = False) -> int:
+    """One prompt, those of a program, or those of schedules."""
     try:
-        if isinstance(prompt, str):
-            return await answer_one(session, view, prompt)
-        return await prompt.converse(session)
+        if not isinstance(prompt, str):
+            return await prompt.converse(session)
+        code = await answer_one(session, view, prompt) if prompt else None
+        if serves and code in (None, OK, FAILED):
+            return await serve_schedules.serve(session, view, code, finish)
+        return OK if code is None else code
     finally:
         if close := getattr(session.provider, "aclose", None):
             await close()

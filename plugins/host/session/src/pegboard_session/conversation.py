@@ -11,7 +11,7 @@ from pegboard_session.deferred_tools import deferred_reminder
 from pegboard_session.history import Block, as_message, call_ids, portable
 from pegboard_session.model_tools import cache_breakpoints
 from pegboard_session.providers import CachePoints, Request
-from pegboard_session.reminders import as_reminder, collect_reminders
+from pegboard_session.reminders import REMINDER, as_reminder, collect_reminders
 from pegboard_session.restored import Restored
 
 if TYPE_CHECKING:
@@ -49,6 +49,20 @@ class Conversation:
         """The same for this session only, and without a line in the transcript."""
         if words not in self._news:
             self._news.append(words)
+
+    @property
+    def has_news(self) -> bool:
+        """Whether something was announced that the model has not been told yet. Reminders do not count."""
+        return any(not words.startswith(REMINDER) for words in self._news)
+
+    def is_untold(self, words: str) -> bool:
+        """Whether exactly this was announced, here or for a parent to tell, and still waits for the next message."""
+        session: Session | None = self._session
+        while session is not None:
+            if words in session.conversation._news:
+                return True
+            session = session.parent
+        return False
 
     def remind(self, words: str) -> None:
         """Tell this session's model something with its next message, as a reminder and once."""

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from pegboard_session.loop import Session
 
 TAG = "system-reminder"
+REMINDER = f"<{TAG}>"
+"""How every reminder begins."""
 _TAG = re.compile(rf"<(?=/?\s*{TAG}\b)", re.IGNORECASE)
 
 log = logging.getLogger("pegboard")

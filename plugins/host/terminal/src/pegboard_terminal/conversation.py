@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gc
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import anyio
 
@@ -73,8 +73,25 @@ class Conversation:
     async def _next(self) -> str:
         while not self.view.queued:
             self._more = anyio.Event()
-            await self._more.wait()
+            if text := await self._scheduled():
+                return text
         return self.view.queued.pop(0)
+
+    async def _scheduled(self) -> str:
+        """Wait until there is input, or a scheduled prompt is due: that is what is returned."""
+        schedules: Any = self.session.ctx.services.others.get("schedules")
+        found: list[str] = []
+
+        async def wait() -> None:
+            if schedules is not None and (text := await schedules.next_prompt()) is not None:
+                found.append(text)
+                self._more.set()
+
+        async with anyio.create_task_group() as group:
+            group.start_soon(wait)
+            await self._more.wait()
+            group.cancel_scope.cancel()
+        return "".join(found)
 
     async def _handle(self, text: str) -> int | SlashSwitch | None:
         """Answer one input; what it returns ends the conversation."""
@@ -162,6 +179,8 @@ class Conversation:
             self._at_once.start_soon(self._run_at_once, command, text)
             return
         self.view.queued.append(text)
+        if self.session.is_running:
+            self.session.emit("prompt_waiting")
         self._more.set()
         self.view.screen.wake()
 
