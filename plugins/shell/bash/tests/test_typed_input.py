@@ -7,7 +7,7 @@ from dataclasses import replace
 import anyio
 import pytest
 
-from pegboard import Allow, Call
+from pegboard import Allow, Call, ToolError
 from pegboard.settings import Layer, Settings
 from pegboard_processes.background import LocalBackground
 from pegboard_processes.service import LocalProcesses
@@ -156,6 +156,62 @@ async def test_what_is_typed_is_judged_as_strictly_as_a_command(open_host, appro
     decision = (await open_host.under(**rules).bash(typed, task_id="task-0")).decision
     asked = isinstance(decision, Allow) and decision.layer == "ask"  # A person was asked, and approved.
     assert ("Ask" if asked else type(decision).__name__) == kind
+
+
+@pytest.mark.parametrize(
+    ("typed", "kind"),
+    [
+        ("echo hi\rrm -rf build", "Deny"),  # A carriage return is Enter.
+        ("# \rrm build", "Deny"),
+        ("x\x7frm build", "Deny"),
+        ("rx\x08m build", "Deny"),
+        ("echo\x15rm build", "Deny"),
+        ("echo a\x17\x17rm build", "Deny"),
+        ("echo 'a\x03rm build", "Deny"),
+        ("echo\x0frm build", "Deny"),
+        ("r\x16m build", "Deny"),
+        ("\x1b[Arm build", "Deny"),
+        ("m build\x01r", "Ask"),  # What the line becomes depends on the program.
+        ("\x1b[A\x1b[D", "Allow"),
+        ("\x03", "Allow"),
+        ("lx\x7fs", "Allow"),
+    ],
+)
+async def test_keys_do_not_hide_a_command_from_rules(open_host, approve, typed, kind):
+    decision = (await open_host.under(allow=["Bash"], deny=["Bash(rm:*)"]).bash(typed, task_id="task-0")).decision
+    asked = isinstance(decision, Allow) and decision.layer == "ask"
+    assert ("Ask" if asked else type(decision).__name__) == kind
+
+
+@pytest.mark.parametrize(
+    "pieces",
+    [
+        [("r", False), ("m build", True)],
+        [("r\\", True), ("m build", True)],
+        [("rx", False), ("\x7f", False), ("m x", True)],
+    ],
+)
+async def test_a_line_typed_in_pieces_is_judged_as_one(host, pieces):
+    task = await host.begin("echo ready; cat", "ready")
+    limited = host.under(allow=["Bash"], deny=["Bash(rm:*)"])
+    *first, (last, enter) = pieces
+    for piece, ends in first:
+        assert not (await limited.bash(piece, task_id=task, enter=ends, timeout=300)).is_error
+    denied = await limited.bash(last, task_id=task, enter=enter)
+    assert type(denied.decision).__name__ == "Deny"
+    assert not (await limited.bash("", task_id=task, timeout=300)).is_error
+    if "\\" not in pieces[0][0]:
+        assert not (await limited.bash("m build", task_id=task, timeout=300)).is_error
+
+
+async def test_text_that_was_decided_on_before_another_was_typed_is_not_typed(host):
+    task = await host.begin("echo ready; cat", "ready")
+    tool = host.board.find("Bash").tool
+    second = tool.input(command="m build", task_id=task)
+    tool.facts(second, host.ctx)
+    await host.bash("r", task_id=task, enter=False, timeout=300)
+    with pytest.raises(ToolError, match="Something else was typed"):
+        await tool.call(second, host.ctx)
 
 
 async def test_no_rule_is_suggested_for_what_is_typed(board, open_host):

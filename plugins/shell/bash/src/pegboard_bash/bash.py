@@ -85,6 +85,8 @@ class Bash(Tool[BashInput, BashOutput]):
 
     _latest: tuple[BashInput, Path, Understanding] | None = None
     _snapshot: Snapshot | None = None
+    _typed_after: tuple[BashInput, str] | None = None
+    """What was typed before the text that was decided on last."""
 
     def validate_input(self, args: BashInput, /) -> str | None:
         # The parser takes 60 ms to load; listing tools must not pay for it. So in every method below.
@@ -100,7 +102,7 @@ class Bash(Tool[BashInput, BashOutput]):
     def facts(self, args: BashInput, ctx: Context, /) -> Facts | Awaitable[Facts]:
         from pegboard_bash.understanding import asks_bash
 
-        late = ctx.settings.get("bash.snapshot") or (asks_bash(args.command) and _in_event_loop())
+        late = ctx.settings.get("bash.snapshot") or (any(map(asks_bash, _texts(args))) and _in_event_loop())
         return self._facts_later(args, ctx) if late else self._facts(args, ctx)
 
     async def _facts_later(self, args: BashInput, ctx: Context) -> Facts:
@@ -110,7 +112,8 @@ class Bash(Tool[BashInput, BashOutput]):
             from pegboard_bash.snapshot import taken
 
             self._snapshot = await taken(ctx)
-        await ask_bash(args.command)
+        for text in _texts(args):
+            await ask_bash(text)
         return self._facts(args, ctx)
 
     def _facts(self, args: BashInput, ctx: Context) -> Facts:
@@ -126,6 +129,9 @@ class Bash(Tool[BashInput, BashOutput]):
             facts = understood.facts
         self._latest = (args, ctx.cwd, understood)
         if args.task_id is not None:
+            from pegboard_bash.typed_keys import unfinished
+
+            self._typed_after = (args, unfinished(args.task_id))
             return facts_of(facts, args, ctx)
         if not args.run_in_background:
             return facts
@@ -134,6 +140,11 @@ class Bash(Tool[BashInput, BashOutput]):
 
     def check_permission(self, args: BashInput, ctx: Context, /) -> Decision | None:
         critical = self._judged(args, ctx).critical
+        if not critical and args.task_id is not None:
+            from pegboard_bash.typed_keys import why_unclear
+
+            unclear = why_unclear(args)
+            return Ask(unclear) if unclear else None
         if not critical:
             return None
         reason = f"Bash would delete {critical}, which may be everything if the variable is empty."
@@ -144,7 +155,8 @@ class Bash(Tool[BashInput, BashOutput]):
         from pegboard_bash.typed_input import type_into
 
         if args.task_id is not None:
-            return await type_into(args, ctx)
+            after = self._typed_after
+            return await type_into(args, ctx, after[1] if after and after[0] is args else "")
         began = time.monotonic()
         try:
             value = await BashCall(args, ctx, self._judged(args, ctx), self, self._snapshot_for(ctx)).value()
@@ -176,7 +188,13 @@ class Bash(Tool[BashInput, BashOutput]):
         from pegboard_bash.understanding import understand
 
         confined = bool(confinement(ctx.settings))
-        found = understand(args.command, start_of(args.workdir, ctx)[0], confined=confined)
+        start = start_of(args.workdir, ctx)[0]
+        texts = _texts(args)
+        found = understand(texts[0], start, confined=confined)
+        if len(texts) > 1:
+            from pegboard_bash.typed_keys import merged
+
+            found = merged([found, *(understand(text, start, confined=confined) for text in texts[1:])])
         if found.trees:
             found = replace(found, facts=withheld(found.facts, found.trees, self, ctx))
         snapshot = self._snapshot_for(ctx)
@@ -230,6 +248,15 @@ class Bash(Tool[BashInput, BashOutput]):
         from pegboard_bash.render import text
 
         return text(self.content(value))
+
+
+def _texts(args: BashInput) -> list[str]:
+    """What is judged: the command, or all that typing it may mean."""
+    if args.task_id is None:
+        return [args.command]
+    from pegboard_bash.typed_keys import readings
+
+    return readings(args)
 
 
 def _in_event_loop() -> bool:

@@ -6,6 +6,7 @@ program reads it, and what its words mean there, no one can say from here.
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,7 @@ import anyio
 
 from pegboard import Context, Facts, Part, ToolError
 from pegboard_bash import bash
+from pegboard_bash.typed_keys import remember, unfinished
 from pegboard_files import plain_text
 from pegboard_processes import Task
 from pegboard_processes.terminal import LINE
@@ -38,7 +40,7 @@ def why_wrong(args: BashInput) -> str | None:
     given = [name for name in others if getattr(args, name)]
     if given:
         return f"task_id types into a command that is already running. Leave out {', '.join(given)}."
-    longest = max((len(line.encode("utf-8", "replace")) for line in args.command.splitlines()), default=0)
+    longest = max(len(line.encode("utf-8", "replace")) for line in re.split("[\r\n]", args.command))
     if longest > LINE:
         return f"A line has {longest:,} bytes; a terminal takes {LINE:,}. Use a file for more."
     return None
@@ -60,9 +62,12 @@ def facts_of(facts: Facts, args: BashInput, ctx: Context) -> Facts:
     )
 
 
-async def type_into(args: BashInput, ctx: Context) -> BashOutput:
-    """Type, and return what the command writes then."""
+async def type_into(args: BashInput, ctx: Context, after: str) -> BashOutput:
+    """Type, and return what the command writes then. `after` is the unfinished line that the decision knew of."""
     task = _task(args.task_id or "", ctx)
+    if unfinished(task.id) not in ("", after):
+        what = f"Something else was typed into {task.id} since this was decided, and nothing of this was typed."
+        raise ToolError(f"{what} Call again.", code="failed", remedy="")
     before = ctx.background.read(task.id, 0, 0).size
     # A terminal's Enter is a carriage return; where a program reads lines, the kernel makes a line feed of it.
     text = args.command.replace("\r\n", "\n").replace("\n", "\r") + ("\r" if args.enter else "")
@@ -92,12 +97,15 @@ def _task(task_id: str, ctx: Context) -> Task:
 
 async def _send(task: Task, data: bytes, ctx: Context) -> None:
     sent = 0
-    with anyio.move_on_after(PATIENCE):
-        while sent < len(data):
-            taken = await ctx.background.send(task.id, data[sent : sent + AT_ONCE])
-            if not taken:
-                break
-            sent += taken
+    try:
+        with anyio.move_on_after(PATIENCE):
+            while sent < len(data):
+                taken = await ctx.background.send(task.id, data[sent : sent + AT_ONCE])
+                if not taken:
+                    break
+                sent += taken
+    finally:
+        remember(task.id, data.decode(), whole=sent == len(data))
     if sent < len(data):
         what = f"{task.id} took {sent:,} of {len(data):,} bytes and does not read the rest, which was not sent."
         raise ToolError(what, code="timeout", remedy="")
