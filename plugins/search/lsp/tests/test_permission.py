@@ -150,6 +150,18 @@ async def test_a_server_that_runs_the_project_is_asked_about_until_the_project_i
     assert facts(world.board(trusted=True, **path)).level == "read-only"
 
 
+@pytest.mark.parametrize("command", ["basedpyright-langserver", "pyright-langserver", "pyrefly", "pylsp"])
+async def test_a_server_that_runs_the_python_of_the_project_is_asked_about(world, tmp_path, command):
+    program(tmp_path / "bin", command)
+    world.write("a.py", "x = 1\n")
+    path = {"env": {"PATH": str(tmp_path / "bin")}}
+    args = LspInput(operation="documentSymbol", file_path=Path("a.py"))
+    facts = Lsp().facts(args, world.board(**path).context())
+    assert facts.level == "mutating"
+    assert "which runs the Python that the project has in .venv. The project is not trusted." in facts.reason
+    assert Lsp().facts(args, world.board(trusted=True, **path).context()).level == "read-only"
+
+
 async def test_a_missing_server_says_how_to_install_it(world):
     world.write("a.py", "x = 1\n")
     nowhere = world.board(env={"PATH": "/nonexistent"})

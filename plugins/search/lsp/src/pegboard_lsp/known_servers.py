@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 PYTHON = {".py": "python", ".pyi": "python"}
+INTERPRETER = "the Python that the project has in .venv"
+"""Some servers of Python ask the interpreter of the project where its libraries are; ty and ruff only read."""
 TYPESCRIPT = {
     **dict.fromkeys((".ts", ".mts", ".cts"), "typescript"),
     **dict.fromkeys((".js", ".mjs", ".cjs"), "javascript"),
@@ -40,10 +42,18 @@ class KnownServer:
 
 KNOWN = (
     KnownServer("ty", ("ty", "server"), PYTHON, "pip install ty"),
-    KnownServer("basedpyright", ("basedpyright-langserver", "--stdio"), PYTHON, "pip install basedpyright"),
-    KnownServer("pyright", ("pyright-langserver", "--stdio"), PYTHON, "npm install -g pyright"),
-    KnownServer("pyrefly", ("pyrefly", "lsp"), PYTHON, "pip install pyrefly"),
-    KnownServer("pylsp", ("pylsp",), PYTHON, "pip install python-lsp-server"),
+    KnownServer(
+        "basedpyright",
+        ("basedpyright-langserver", "--stdio"),
+        PYTHON,
+        "pip install basedpyright",
+        runs_project=INTERPRETER,
+    ),
+    KnownServer(
+        "pyright", ("pyright-langserver", "--stdio"), PYTHON, "npm install -g pyright", runs_project=INTERPRETER
+    ),
+    KnownServer("pyrefly", ("pyrefly", "lsp"), PYTHON, "pip install pyrefly", runs_project=INTERPRETER),
+    KnownServer("pylsp", ("pylsp",), PYTHON, "pip install python-lsp-server", runs_project=INTERPRETER),
     KnownServer("ruff", ("ruff", "server"), PYTHON, "pip install ruff", lint_only=True),
     KnownServer("typescript", ("tsc", "--lsp", "--stdio"), TYPESCRIPT, "npm install -g typescript@7"),
     KnownServer(
