@@ -63,6 +63,24 @@ async def test_places_and_texts_of_denied_files_are_withheld(python):
     assert "Read(secret/**)" in denied.text
 
 
+async def test_values_of_denied_files_are_withheld_from_messages_and_types(world):
+    world.write("secret/__init__.py", "")
+    world.write("secret/keys.py", "from typing import Final\nKEY: Final = 'swordfish'\nCODE: Final = 987654\n")
+    world.write(
+        "app.py",
+        "from secret.keys import CODE, KEY\nkey = KEY\nfirst: int = KEY\nsecond: str = CODE\nthird: int = 'mine'\n",
+    )
+    board = world.board(permissions={"deny": ["Read(secret/**)"]})
+    found = (await ask(board, "diagnostics", "app.py")).text
+    assert 'Literal["…"]' in found
+    assert 'Literal["mine"]' in found
+    hover = (await ask(board, "hover", "app.py", line=2, symbol="key")).text
+    for text in (found, hover):
+        assert "swordfish" not in text
+        assert "987654" not in text
+    assert "swordfish" in (await ask(world.board(), "diagnostics", "app.py")).text
+
+
 async def test_a_rule_can_deny_the_tool_for_a_path(python):
     board = python.board(permissions={"deny": ["LSP(secret/**)"]})
     assert (await ask(board, "documentSymbol", "secret/keys.py")).is_error

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -55,12 +55,12 @@ async def after_edit(tool: Tool[Any, Any], args: Input, ctx: Context) -> After |
     for path in list(dict.fromkeys(hub.take_written() or named))[-MOST_FILES:]:
         shown = ctx.path_filter(tool, path)
         if shown is None or shown(path):
-            said.append(await _new_problems(path, hub, ctx))
+            said.append(await _new_problems(path, hub, ctx, shown))
     words = "\n".join(filter(None, said))
     return After(context=words) if words else None
 
 
-async def _new_problems(path: str, hub: Hub, ctx: Context) -> str:
+async def _new_problems(path: str, hub: Hub, ctx: Context, shown: Callable[[str], bool] | None) -> str:
     try:
         chosen = choose(hub.found, path, ctx, diagnostics=True)
         if not chosen.config.diagnostics or (chosen.asks and not hub.is_running(chosen)):
@@ -72,7 +72,7 @@ async def _new_problems(path: str, hub: Hub, ctx: Context) -> str:
         return ""
     if done.is_silent:
         return ""
-    found = Items(ctx, lambda path: True).of("diagnostics", done)
+    found = Items(ctx, shown).of("diagnostics", done)
     new = [item for item in remember(hub, path, found) if item.severity in SERIOUS]
     return _words(new, chosen.config.name) if new else ""
 

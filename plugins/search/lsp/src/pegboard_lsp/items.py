@@ -11,6 +11,7 @@ from pegboard import Context
 from pegboard.permission import WorkingDirectories
 from pegboard_lsp.addresses import lines_of, path_of, text_of_file, to_column
 from pegboard_lsp.capabilities import SYMBOL_KINDS
+from pegboard_lsp.literals import without_values
 from pegboard_lsp.lsp_output import LspItem
 from pegboard_lsp.operations import Answered
 from pegboard_lsp.symbols import all_symbols, in_text, position_of, start_of
@@ -19,16 +20,19 @@ LONGEST_LINE = 200
 LONGEST_NAME = 200
 LONGEST_MESSAGE = 1_000
 LONGEST_HOVER = 10_000
+MOST_WORDS = 100_000
 SEVERITIES = ("error", "warning", "information", "hint")
 
 
 class Items:
     """Makes the items of one call. What rules withhold is left out here, before anything is counted."""
 
-    def __init__(self, ctx: Context, may_show: Callable[[str], bool]) -> None:
+    def __init__(self, ctx: Context, may_show: Callable[[str], bool] | None) -> None:
+        """`may_show` says which paths rules let through; None where they withhold nothing."""
         self._cwd = os.path.normpath(ctx.cwd)
         self._inside = WorkingDirectories.of(ctx)
-        self._may_show = lru_cache(maxsize=None)(may_show)
+        self._may_show = lru_cache(maxsize=None)(may_show or _everything)
+        self._is_limited = may_show is not None
         self._lines = lru_cache(maxsize=64)(self._read)
 
     def of(self, operation: str, done: Answered) -> list[LspItem]:
@@ -46,7 +50,19 @@ class Items:
 
     def shown(self, path: str) -> str:
         """A path as the model sees it: relative to the working directory when it is inside."""
-        return path[len(self._cwd) + 1 :] if path.startswith(f"{self._cwd}/") else path
+        named = path[len(self._cwd) + 1 :] if path.startswith(f"{self._cwd}/") else path
+        return named.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+
+    def hover(self, done: Answered) -> str:
+        """The text of a hover, in whichever of its four forms."""
+        contents = done.answer.get("contents") if isinstance(done.answer, dict) else None
+        parts = contents if isinstance(contents, list) else [contents]
+        text = self._allowed("\n\n".join(filter(None, map(_words, parts))), done.path)
+        return clean(text, LONGEST_HOVER, keep="\n\t")
+
+    def _allowed(self, words: str, path: str) -> str:
+        """A server's words without values that it may have from a file that rules withhold."""
+        return without_values(words[:MOST_WORDS], "\n".join(self._lines(path))) if self._is_limited else words
 
     def _item(self, uri: Any, place: tuple[int, int], **more: Any) -> LspItem | None:
         path = path_of(uri)
@@ -123,16 +139,9 @@ class Items:
                 line=line + 1,
                 character=_character(text, unit),
                 severity=_named(SEVERITIES, one.get("severity")) or "error",
-                message=clean(_words(one.get("message")), LONGEST_MESSAGE),
+                message=clean(self._allowed(_words(one.get("message")), done.path), LONGEST_MESSAGE),
                 source=clean(source, LONGEST_NAME),
             )
-
-
-def hover_text(answer: Any) -> str:
-    """The text of a hover, in whichever of its four forms."""
-    contents = answer.get("contents") if isinstance(answer, dict) else None
-    parts = contents if isinstance(contents, list) else [contents]
-    return clean("\n\n".join(filter(None, map(_words, parts))), LONGEST_HOVER, keep="\n\t")
 
 
 def clean(text: str, longest: int, keep: str = "\t") -> str:
@@ -141,6 +150,10 @@ def clean(text: str, longest: int, keep: str = "\t") -> str:
     if "\n" not in keep:
         text = " ".join(text.split())
     return "".join(one if one.isprintable() or one in keep else "\ufffd" for one in text)
+
+
+def _everything(path: str) -> bool:
+    return True
 
 
 def _character(text: str, unit: int) -> int:

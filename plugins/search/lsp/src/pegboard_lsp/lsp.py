@@ -103,13 +103,12 @@ class Lsp(Tool[LspInput, LspOutput]):
     async def call(self, args: LspInput, ctx: Context, /) -> LspOutput:
         from anyio import to_thread
 
-        from pegboard_lsp.items import Items, hover_text
+        from pegboard_lsp.items import Items
         from pegboard_lsp.operations import Request, perform
 
         path = _file(args, ctx)
         chosen = await to_thread.run_sync(self._choose, args, ctx)
         shown = ctx.path_filter(self, path or os.fspath(ctx.cwd))
-        may_show = shown or _everything
         request = Request(
             args.operation,
             path,
@@ -117,17 +116,17 @@ class Lsp(Tool[LspInput, LspOutput]):
             character=args.character,
             symbol=args.symbol or "",
             seconds=ctx.settings.get("lsp.requestTimeout"),
-            may_show=may_show,
+            may_show=shown,
         )
         if not hub_of(ctx.settings).is_running(chosen):
             ctx.report(f"Starting {chosen.config.name}")
         done = await hub_of(ctx.settings).ask(chosen, ctx, lambda running: perform(request, running))
-        items = Items(ctx, may_show)
+        items = Items(ctx, shown)
         value = LspOutput(operation=args.operation, server=chosen.config.name, withheld=shown is not None)
         value.is_loading, value.is_silent = done.is_loading, done.is_silent
         value.subject = _subject(args, path, items)
         if args.operation == "hover":
-            value.hover = hover_text(done.answer)
+            value.hover = items.hover(done)
             return value
         found: list[LspItem] = await to_thread.run_sync(items.of, args.operation, done)
         value.items, value.total = found[: args.limit], len(found)
@@ -182,7 +181,3 @@ def _subject(args: LspInput, path: str, items: object) -> str:
     if args.symbol:
         return args.symbol
     return f"{where}:{args.line}:{args.character}" if args.line is not None else where
-
-
-def _everything(path: str) -> bool:
-    return True

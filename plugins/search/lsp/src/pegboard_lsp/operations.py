@@ -50,7 +50,8 @@ class Request:
     seconds: float = 30.0
     deadline: float = 0.0
     """Until when it waits for a server that loads."""
-    may_show: Callable[[str], bool] = field(default=lambda path: True, repr=False)
+    may_show: Callable[[str], bool] | None = field(default=None, repr=False)
+    """Which files rules let through; None where they withhold nothing."""
 
     @property
     def left(self) -> float:
@@ -116,10 +117,11 @@ async def _at_position(request: Request, running: RunningServer) -> Answered:
 async def _hides(request: Request, running: RunningServer, params: dict[str, Any]) -> bool:
     """Whether a symbol is defined in a file that is withheld: its text would be that file's."""
     method, capability = AT_A_POSITION["goToDefinition"]
-    if not running.offers(capability, method):
+    may_show = request.may_show
+    if may_show is None or not running.offers(capability, method):
         return False
     answer = await running.ask(method, params)
-    return any(path is None or not request.may_show(path) for path in map(_file_of, _each(answer)))
+    return any(path is None or not may_show(path) for path in map(_file_of, _each(answer)))
 
 
 async def _ask(running: RunningServer, what: tuple[str, str], params: Any, request: Request) -> Any:
@@ -200,7 +202,8 @@ async def _in_project(request: Request, running: RunningServer) -> tuple[str, in
     found: dict[tuple[str, int, int], dict[str, Any]] = {}
     for one in _each(answer):
         path = _file_of(one.get("location"))
-        if path and request.may_show(path) and matches(last_part(request.symbol), (str(one.get("name", "")),)):
+        is_shown = path and (request.may_show is None or request.may_show(path))
+        if path and is_shown and matches(last_part(request.symbol), (str(one.get("name", "")),)):
             found[path, *start_of(one)] = one
     if "." in request.symbol or "::" in request.symbol:
         found = {place: one for place, one in found.items() if await _is_in(request, running, place[0], one)}
