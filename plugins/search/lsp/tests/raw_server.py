@@ -126,11 +126,14 @@ def main():
             continue
         if "id" not in message:
             keep(method, params)
+            if method == "initialized" and "says" in HOW:
+                say(HOW["says"])
             if method == "initialized" and HOW.get("loading") and not HOW.get("quiet"):
                 threading.Thread(target=load, daemon=True).start()
         elif method in HOW.get("refuses", {}) and counts.setdefault(method, 0) < HOW["refuses"][method][1]:
             counts[method] += 1
-            say({"id": message["id"], "error": {"code": HOW["refuses"][method][0], "message": "not now"}})
+            code, _, *words = HOW["refuses"][method]
+            say({"id": message["id"], "error": {"code": code, "message": words[0] if words else "not now"}})
         else:
             say({"id": message["id"], "result": answer(method, params)})
 

@@ -9,7 +9,7 @@ import pytest
 
 from pegboard_lsp import LspInput
 from pegboard_lsp.hub import hub_of
-from pegboard_lsp.items import Items, hover_text
+from pegboard_lsp.items import Items
 from pegboard_lsp.operations import Answered
 
 from .world import ask, is_alive, pids, until
@@ -166,9 +166,42 @@ def test_answers_of_a_wrong_shape_break_nothing(world, operation):
     items = Items(world.board().context(), lambda path: True)
     for answer in WRONG:
         if operation == "hover":
-            assert hover_text(answer) == ""
+            assert items.hover(Answered(answer, str(world.project / "a.toy"))) == ""
         else:
             items.of(operation, Answered(answer, str(world.project / "a.toy")))
+
+
+async def test_a_refusal_cannot_control_a_terminal(world):
+    world.write("a.toy", "a word\n")
+    board = world.raw(refuses={"textDocument/definition": [-1, 9, "\x1b[2J\nno\ud800"]})
+    text = (await ask(board, "goToDefinition", "a.toy", line=1, symbol="word")).text
+    assert text.startswith("The language server toy refused the request: ")
+    assert text.isprintable()
+
+
+async def test_names_that_are_not_utf_8_become_json(world):
+    world.write("a.toy", "a word\n")
+    place = {"uri": f"{world.project.as_uri()}/b%FF.toy", "range": {"start": {"line": 0, "character": 0}}}
+    board = world.raw(answers={"textDocument/definition": [place]})
+    result = await ask(board, "goToDefinition", "a.toy", line=1, symbol="word")
+    assert "b\\\\xff.toy" in result.value.model_dump_json()
+
+
+async def test_hover_needs_no_file_for_the_definition_where_nothing_is_withheld(world):
+    world.write("a.toy", "a word\n")
+    answers = {
+        "textDocument/definition": [{"uri": "jdt://contents/a.class"}],
+        "textDocument/hover": {"contents": "A word."},
+    }
+    given = {"line": 1, "symbol": "word"}
+    assert (await ask(world.raw(answers=answers), "hover", "a.toy", **given)).text == "A word."
+
+
+async def test_a_registration_of_a_wrong_shape_does_not_end_the_conversation(world):
+    world.write("a.toy", "a word\n")
+    board = world.raw(says={"id": "r", "method": "client/registerCapability", "params": {"registrations": 5}})
+    assert not (await ask(board, "goToDefinition", "a.toy", line=1, symbol="word")).is_error
+    assert len({row["pid"] for row in world.heard()}) == 1
 
 
 async def test_what_a_server_says_is_cut_and_cannot_control_a_terminal(world):

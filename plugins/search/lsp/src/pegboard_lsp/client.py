@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from pegboard import ToolError
+from pegboard.wording import on_one_line
 
 if TYPE_CHECKING:
     from pegboard_processes import OpenProcess
@@ -32,7 +33,7 @@ class RefusedError(Exception):
     def __init__(self, error: Any) -> None:
         said = error if isinstance(error, dict) else {}
         self.code = said.get("code")
-        super().__init__(str(said.get("message", error))[:1_000])
+        super().__init__(on_one_line(str(said.get("message", error))[:1_000]))
 
 
 class Client:

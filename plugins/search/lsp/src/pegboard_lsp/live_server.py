@@ -230,7 +230,7 @@ class RunningServer:
             return [self._setting(item) for item in items] if isinstance(items, list) else []
         if method == "client/registerCapability":
             wanted = params.get("registrations")
-            named = (one.get("method") for one in (wanted or ()) if isinstance(one, dict))
+            named = (one.get("method") for one in wanted if isinstance(one, dict)) if isinstance(wanted, list) else ()
             self.registered.update(name for name in named if isinstance(name, str))
             self._tell()
             return None
