@@ -264,3 +264,19 @@ async def test_node_is_interrupted_in_a_loop_and_in_a_wait(node):
     assert (await node("globalThis.k = 1; while (true);", timeout=500)).value.timed_out
     assert (await node("await new Promise(() => setTimeout(() => 0, 1e6))", timeout=500)).value.timed_out
     assert (await node("k")).text == "1"
+
+
+async def test_node_goes_on_after_an_exit_and_after_a_value_that_cannot_be_shown(node):
+    await node("globalThis.k = 1")
+    assert "process.exit(3) does not end the REPL" in (await node("process.exit(3)", timeout=60_000)).value.error
+    broken = "({ [require('util').inspect.custom]() { throw new Error('no form') } })"
+    assert "no form" in (await node(broken, timeout=60_000)).value.error
+    assert (await node("throw null")).value.error == "Uncaught null"
+    assert (await node("k")).text == "1"
+
+
+@pytest.mark.parametrize("form", ["_repr_html_", "_repr_markdown_"])
+async def test_rich_forms_cannot_control_a_terminal(host, form):
+    for text in ("<table><tr><td>\\x1b[2Jcell</td></tr></table>", "\\x1b[2J"):
+        result = await host.run(f"class Rich:\n    def {form}(self): return '{text}'\nRich()")
+        assert "\x1b" not in result.text

@@ -43,6 +43,8 @@ server.context.console = console; // Its own would write to the stream that no o
 server.context.display = (...values) => { for (const value of values) show(value); };
 let pieces = [], interrupt = () => {};
 process.on("SIGINT", () => interrupt());
+// The thread that reads cannot be ended while it waits, so the real one would never return. Python goes on, too.
+process.exit = (code) => { throw new Error(`process.exit(${code ?? ""}) does not end the REPL. Use restart.`); };
 
 function show(value) {
   if (Buffer.isBuffer(value) && value.subarray(0, 4).equals(Buffer.from([0x89, 0x50, 0x4e, 0x47]))) {
@@ -66,6 +68,10 @@ function say(message) {
 }
 
 function described(error) {
+  try { return words(error); } catch { return "Uncaught error that cannot be shown."; }
+}
+
+function words(error) {
   if (error && error.code === "ERR_SCRIPT_EXECUTION_INTERRUPTED") return "KeyboardInterrupt";
   return error instanceof Error || (error && error.stack) ? String(error.stack) : `Uncaught ${util.inspect(error)}`;
 }
@@ -83,16 +89,17 @@ function compiled(code) {
 function run({ run: code, token }) {
   pieces = [];
   let open = true;
-  const finish = (error, value) => {
+  const finish = (failed, error, value) => {
     if (!open) return;
     open = false;
     Atomics.store(running, 0, 0);
-    if (!error && value !== undefined) show(value);
+    // Code of the value decides how it is shown, and that may fail too.
+    try { if (!failed && value !== undefined) show(value); } catch (problem) { failed = true; error = problem; }
     // The end of the output of this run, in its own place: the answer comes another way and may be earlier.
     write(OUTPUT, Buffer.from(`\0${token}\0`));
-    say({ token, pieces, error: error ? described(error).slice(-LONGEST_TEXT) : "" });
+    say({ token, pieces, error: failed ? described(error).slice(-LONGEST_TEXT) : "" });
   };
-  interrupt = () => finish({ code: "ERR_SCRIPT_EXECUTION_INTERRUPTED" });
+  interrupt = () => finish(true, { code: "ERR_SCRIPT_EXECUTION_INTERRUPTED" });
   count += 1;
   Atomics.store(running, 0, count);
   say({ token });
@@ -100,13 +107,13 @@ function run({ run: code, token }) {
   const script = compiled(code);
   if (script instanceof vm.Script) {
     let value;
-    try { value = script.runInContext(server.context, { breakOnSigint: true }); } catch (error) { return finish(error ?? {}); }
-    return finish(null, value);
+    try { value = script.runInContext(server.context, { breakOnSigint: true }); } catch (error) { return finish(true, error); }
+    return finish(false, null, value);
   }
-  if (!/\bawait\b/.test(code)) return finish(script);
+  if (!/\bawait\b/.test(code)) return finish(true, script);
   // Node's own REPL knows how to keep what is declared beside an await at the top level.
   server.eval(code + "\n", server.context, "<repl>", (error, value) => {
-    finish(error instanceof repl.Recoverable ? error.err : error, value);
+    finish(Boolean(error), error instanceof repl.Recoverable ? error.err : error, value);
   });
 }
 

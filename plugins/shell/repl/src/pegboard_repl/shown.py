@@ -16,8 +16,8 @@ def shown(language: str, answer: Answer, remarks: list[str]) -> REPLOutput:
         if kind.startswith("image/"):
             pictures.append(Picture(media_type=kind, base64=data))
         else:
-            text = markdown_of(data) if kind == "text/html" else plain_text(data)
-            texts.append(_beginning(text or data))
+            table = markdown_of(data) if kind == "text/html" else ""
+            texts.append(_beginning(plain_text(table or data)))
     error = plain_text(answer.error)
     return REPLOutput(
         language=language,
