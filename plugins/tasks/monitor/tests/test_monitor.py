@@ -194,6 +194,8 @@ DENIED = [
     ({"deny": ["Monitor"], "allow": ["Bash"]}, "touch made"),
     ({"deny": ["Monitor(touch:*)"], "allow": ["Bash"]}, "touch made"),
     ({"deny": ["Edit(made)"], "allow": ["Bash", "Monitor"]}, "touch made"),
+    ({"deny": ["Monitor(touch:*)"], "allow": ["Bash"]}, "true && touch made"),
+    ({"deny": ["Monitor(touch:*)"], "allow": ["Bash"]}, "true; env touch made"),
     ({"allow": ["Monitor"]}, "touch made"),
 ]
 
