@@ -14,12 +14,13 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
-
-from pydantic import ValidationError
+from typing import TYPE_CHECKING
 
 from pegboard import PegboardError, ToolError
 from pegboard.settings import state_dir
-from pegboard_schedule.schedule import Schedule
+
+if TYPE_CHECKING:
+    from pegboard_schedule.schedule import Schedule
 
 OTHERS = 0o022
 LARGEST = 5_000_000
@@ -53,12 +54,15 @@ class DurableSchedules:
             if not stat.S_ISREG(found.st_mode) or found.st_uid != os.geteuid() or found.st_mode & OTHERS:
                 raise self._broken("it does not belong to you alone")
             raw = stream.read(LARGEST + 1)
+        # Most sessions have no schedule and never need what reads one.
+        from pegboard_schedule.schedule import Schedule
+
         try:
             data = json.loads(raw)
             if data["root"] != self.root:
                 raise self._broken(f"it is about {data['root']!r}")
             return [Schedule.model_validate(row) for row in data["schedules"]]
-        except (ValueError, LookupError, TypeError, ValidationError) as error:
+        except (ValueError, LookupError, TypeError) as error:
             raise self._broken(f"it is not valid ({type(error).__name__})") from None
 
     def add(self, schedule: Schedule) -> None:

@@ -10,14 +10,16 @@ from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
-
-from pydantic import ValidationError
+from typing import TYPE_CHECKING, Any
 
 from pegboard import ToolError
 from pegboard_schedule.clock import Clock, SystemClock
 from pegboard_schedule.durable import DurableSchedules
-from pegboard_schedule.schedule import Schedule, Wanted, new
+
+if TYPE_CHECKING:
+    from pegboard_schedule.schedule import Schedule, Wanted
+
+# Imports happen inside functions: most sessions have no schedule and never need what reads one.
 
 SERVICE = "schedules"
 
@@ -53,17 +55,21 @@ class Schedules:
 
         A recurring one continues with its next time: what was missed while no process was there is not made up for.
         """
+        from pegboard_schedule.schedule import Schedule
+
         now = self.clock.now()
         for row in rows:
             try:
                 kept = Schedule.model_validate(row)
                 going_on = self._resumed(kept, now)
-            except (ValidationError, ToolError):
+            except (ValueError, ToolError):
                 continue
             self._own |= {kept.id: going_on} if going_on else {}
 
     def add(self, wanted: Wanted) -> Schedule:
         """A new schedule."""
+        from pegboard_schedule.schedule import new
+
         wanted = wanted.model_copy(update={"timezone": wanted.timezone or self._limits.timezone})
         known = self.durable() if wanted.durable else self.own()
         if len(known) >= self._limits.most:
