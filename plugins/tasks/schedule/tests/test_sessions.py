@@ -12,9 +12,10 @@ from typing import Any
 import anyio
 import pytest
 
-from pegboard import Allow, Board, Call, Deny, Question, hookimpl
+from pegboard import Allow, Board, Call, Deny, Question, ToolError, hookimpl
 from pegboard_schedule.durable import DurableSchedules
 from pegboard_schedule.schedule import Wanted
+from pegboard_schedule.schedules import Schedules
 from pegboard_session import ReplayProvider, Session, Transcript, restore
 
 DAILY = {"cron": "0 9 * * *", "prompt": "Look at the build."}
@@ -234,11 +235,43 @@ async def test_a_file_that_is_broken_is_reported_and_left_as_it_is(tmp_path, tex
     assert kept.file.read_text() == text
 
 
+FORGED = [
+    {"durable": False},
+    {"cron": "zz"},
+    {"timezone": "No/Such"},
+    {"due": "0001-01-01T00:00:00Z", "timezone": "America/New_York"},
+    {"due": "9999-12-31T23:59:59Z", "timezone": "Asia/Tokyo"},
+]
+ONCE = {"id": "0000000a", "due": "2020-01-01T00:00:00Z", "recurring": False, "durable": True}
+
+
+@pytest.mark.parametrize("changed", [*FORGED, None], ids=str)
+def test_rows_that_were_never_written_so_are_refused_before_anything_runs(tmp_path, changed):
+    kept = DurableSchedules.of(str(tmp_path))
+    kept.file.parent.mkdir(parents=True)
+    rows = "[" * 100_000 if changed is None else json.dumps([{**DAILY, **ONCE, **changed}])
+    kept.file.write_text(f'{{"root": {json.dumps(kept.root)}, "schedules": {rows}}}')
+    schedules = Schedules(durable=kept)
+    with schedules.serving(), pytest.raises(ToolError, match=r"cannot be used: .*Repair the file or delete it"):
+        schedules.take_due()
+
+
+@pytest.mark.parametrize("changed", [{"durable": True}, *FORGED[1:]], ids=str)
+def test_rows_of_a_transcript_that_make_no_sense_are_left_out(changed):
+    schedules = Schedules()
+    schedules.load(
+        [{**DAILY, **ONCE, "durable": False, **changed}, {**DAILY, **ONCE, "id": "0000000b", "durable": False}]
+    )
+    assert [found.id for found in schedules.own()] == ["0000000b"]
+    assert schedules.take_due()
+    assert schedules.take_due() is None
+
+
 async def test_a_file_that_others_can_write_and_a_link_are_not_believed(tmp_path):
     kept = DurableSchedules.of(str(tmp_path))
     board = board_at(tmp_path)
     async with Session(board, played(), model="m") as session:
-        kept.add(session.ctx.service("schedules").add(Wanted(**DAILY)))
+        session.ctx.service("schedules").add(Wanted(**DAILY, durable=True))
         assert len(kept.all()) == 1
         os.chmod(kept.file, 0o666)
         assert "does not belong to you alone" in (await board.dispatch(Call("1", "CronList", {}), session.ctx)).text

@@ -17,6 +17,9 @@ SHARE = 0.1
 LATE = timedelta(minutes=2)
 """From here on the model is told that a prompt is late."""
 
+YEARS = range(1971, 9999)
+"""Times that every zone can express."""
+
 
 class Wanted(BaseModel):
     """What a schedule shall be."""
@@ -48,6 +51,19 @@ class Schedule(Wanted):
         when = self.due.astimezone(zone_of(self.timezone))
         late = f", due {when:%Y-%m-%d %H:%M %Z} and late" if now - self.due > LATE else ""
         return f"Scheduled prompt {self.id} ({self.cron}{late}):\n\n{self.prompt}"
+
+
+def kept(row: object, *, durable: bool) -> Schedule:
+    """A schedule from a file. A `ValueError` or a `ToolError` where no schedule that was made here could be so."""
+    found = Schedule.model_validate(row)
+    if found.durable is not durable:
+        raise ValueError("it belongs into another file")
+    if any(time.year not in YEARS for time in (found.due, found.expires) if time):
+        raise ValueError("a time is out of range")
+    zone_of(found.timezone)
+    if problem := check(found.cron):
+        raise ToolError(problem)
+    return found
 
 
 def new(wanted: Wanted, now: datetime, most_late: float, lives: timedelta | None) -> Schedule:
