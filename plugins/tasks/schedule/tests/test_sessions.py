@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -312,3 +313,15 @@ async def test_a_repository_cannot_change_the_limits(tmp_path):
     (tmp_path / ".pegboard").mkdir()
     (tmp_path / ".pegboard/settings.json").write_text(json.dumps({"schedule": {"most": 9999}}))
     assert board_at(tmp_path).settings.get("schedule.most") == 50
+
+
+async def test_a_scheduled_prompt_mentions_nothing_that_is_read_without_a_question(tmp_path):
+    """A hook of another plugin reads what a prompt mentions, because a person has typed it. A model has typed this."""
+    words = "Read @notes:secret://1, (@notes:secret://2) and @@notes:x; then git clone git@github.com:a/b, ask @ann"
+    async with Session(board_at(tmp_path), played(), model="m") as session:
+        schedules = session.ctx.service("schedules")
+        made = schedules.add(Wanted(**{**DAILY, "prompt": words}))
+        text = made.text(made.due)
+    assert not re.search(r"(?<![\w@])@([A-Za-z0-9_.-]+):([^\s<>\"']+)", text)
+    plain = "Read @ notes:secret://1, (@ notes:secret://2) and @@notes:x; then git clone git@github.com:a/b, ask @ann"
+    assert text.endswith(plain)
