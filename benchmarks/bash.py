@@ -10,13 +10,14 @@ import os
 import subprocess
 import tempfile
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 
 import anyio
-from harness import options, report
 
 from pegboard import Board, Call
 from pegboard.settings import load
+
+from .harness import Comparison, Pace, Samples
 
 COMMANDS = {"true": "true", "cd": "cd .", "output": "seq 1 2000"}
 
@@ -33,11 +34,11 @@ def plain(command: str, folder: str) -> float:
     return time.perf_counter() - began
 
 
-async def rows(rounds: int, folder: str) -> dict[str, list[float]]:
+async def rows(rounds: int, folder: str) -> Samples:
     env = {"HOME": folder, "PATH": os.environ["PATH"]}
     board = Board.load(settings=load(folder, env), env=env)
     ctx = board.context()
-    found: dict[str, list[float]] = {}
+    found: Samples = {}
     for number in range(rounds + 1):
         for name, command in COMMANDS.items():
             call = Call("1", "Bash", {"command": command})
@@ -53,11 +54,10 @@ async def rows(rounds: int, folder: str) -> dict[str, list[float]]:
     return found
 
 
-def main() -> None:
-    given = options(rounds=100)
+def benchmark(pace: Pace) -> Iterator[Comparison]:
+    """One comparison for each command."""
     with tempfile.TemporaryDirectory() as folder:
-        report("a command", anyio.run(rows, given.rounds, folder), "subprocess.run: true", as_json=given.json)
-
-
-if __name__ == "__main__":
-    main()
+        found = anyio.run(rows, pace.rounds(100), folder)
+    for name, command in COMMANDS.items():
+        samples = {case: found[f"{case}: {name}"] for case in ("subprocess.run", "Bash")}
+        yield Comparison(f"bash/{name}", f"`{command}`", samples, "subprocess.run")

@@ -1,32 +1,29 @@
 """What a confined Bash call costs, against the same call unconfined.
 
 Both are whole calls: validated, understood, permitted, run and looked after. The unconfined one is allowed by a rule,
-so that nothing holds it. They take turns, with a pause before each, because an agent's calls are not back to back. Run
-`python benchmarks/confine.py`, or with `--json` for programs.
+so that nothing holds it. They take turns, with a pause before each, because an agent's calls are not back to back.
 """
 
 from __future__ import annotations
 
 import os
-import statistics
-import sys
 import tempfile
 import time
+from collections.abc import Iterator
 
 import anyio
-from harness import options, report
 
 from pegboard import Board, Call
-from pegboard.settings import load
-from pegboard.settings import Layer, Settings
+from pegboard.settings import Layer, Settings, load
 from pegboard_confine import available
 
-GOAL = 1.3
+from .harness import Comparison, Pace, Samples, Skip
+
 PAUSE = 0.01
 COMMANDS = {"true": "true", "output": "seq 1 2000"}
 
 
-async def rows(rounds: int, folder: str) -> dict[str, list[float]]:
+async def rows(rounds: int, folder: str) -> Samples:
     """Seconds for each call."""
     env = {"HOME": folder, "PATH": os.environ["PATH"]}
     board = Board.load(settings=load(folder, env), env=env)
@@ -34,7 +31,7 @@ async def rows(rounds: int, folder: str) -> dict[str, list[float]]:
     allow = [f"Bash({command})" for command in COMMANDS.values()]
     allowing = Settings([Layer("user", "benchmark", {"permissions.allow": allow}), *ctx.settings.layers], cwd=folder)
     contexts = {"unconfined": board.context(settings=allowing), "confined": ctx}
-    found: dict[str, list[float]] = {}
+    found: Samples = {}
     for number in range(rounds + 3):
         for name, command in COMMANDS.items():
             for way, where in contexts.items():
@@ -50,18 +47,15 @@ async def rows(rounds: int, folder: str) -> dict[str, list[float]]:
     return found
 
 
-def main() -> None:
-    """Measure, and say whether the goal is met."""
-    given = options(rounds=200)
+def benchmark(pace: Pace) -> Iterator[Comparison]:
+    """One comparison for each command."""
     how = available()
     if not how:
-        raise SystemExit(f"Nothing can be confined here: {how.why}.")
+        raise Skip(f"nothing can be confined here: {how.why}")
     with tempfile.TemporaryDirectory() as folder:
-        found = anyio.run(rows, given.rounds, os.path.realpath(folder))
-    report(f"A call of Bash, confined by {how.name}", found, "unconfined: true", as_json=given.json)
-    ratio = statistics.median(found["confined: true"]) / statistics.median(found["unconfined: true"])
-    sys.stderr.write(f"confined true: {ratio:.2f} x, goal {GOAL:g} x\n")
-
-
-if __name__ == "__main__":
-    main()
+        found = anyio.run(rows, pace.rounds(150), os.path.realpath(folder))
+    for name, command in COMMANDS.items():
+        samples = {way: found[f"{way}: {name}"] for way in ("unconfined", "confined")}
+        yield Comparison(
+            f"confine/{name}", f"a Bash call of `{command}`, confined by {how.name}", samples, "unconfined"
+        )

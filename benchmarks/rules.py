@@ -1,26 +1,26 @@
 """What permission rules cost: 2,000 rules against 20, 20 rules against none, and resolving a path against realpath.
 
-Run `python benchmarks/rules.py`, or with `--json` for programs. Runs are interleaved and CPU time is counted, so that a
-busy machine disturbs all of them alike; of many rounds the median is taken.
+Rounds are interleaved and CPU time is counted, so that a busy machine disturbs all of them alike.
 """
 
 from __future__ import annotations
 
 import json
 import os
-import statistics
-import sys
 import tempfile
-import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 from pegboard import Context, Facts, Input, Part, tool
 from pegboard.paths import resolve_path
-from pegboard_rules.opinions import decide_by_rules
 from pegboard.settings import Settings, load
+from pegboard_rules.opinions import decide_by_rules
 
-ROUNDS, CALLS = 60, 400
+from .harness import CPU, Comparison, Pace, Samples, cpu, interleave
+
+CALLS = 400
+COUNTS = (0, 20, 200, 2000)
 
 
 class FileInput(Input):
@@ -114,48 +114,27 @@ def calls_in(settings: Settings) -> dict[str, Callable[[], object]]:
     }
 
 
-def measure(acts: dict[str, Callable[[], object]]) -> dict[str, float]:
-    """Microseconds a call, by name: the median of interleaved rounds."""
-    times: dict[str, list[float]] = {name: [] for name in acts}
-    for act in acts.values():
-        act()
-    for _ in range(ROUNDS):
-        for name, act in acts.items():
-            began = time.process_time()
-            for _ in range(CALLS):
-                act()
-            times[name].append((time.process_time() - began) / CALLS * 1e6)
-    return {name: statistics.median(found) for name, found in times.items()}
-
-
-def report() -> dict[str, float]:
-    """Every ratio, with its two sides."""
+def benchmark(pace: Pace) -> Iterator[Comparison]:
+    """A trend for each kind of call, compiling, and resolving a path."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(os.path.realpath(name))
-        acts = {
-            f"{what}, {count}": act
-            for count in (0, 20, 2000)
-            for what, act in calls_in(settings_with(count, folder)).items()
+        settings = {count: settings_with(count, folder) for count in COUNTS}
+        acts = {count: calls_in(settings[count]) for count in COUNTS}
+        cases = {
+            f"{what}, {count}": partial(cpu, act, pace.size(CALLS, 20))
+            for count in COUNTS
+            for what, act in acts[count].items()
         }
-        began = time.process_time()
-        acts["read, 2000"]()
-        compiling = (time.process_time() - began) * 1000
-        times = measure(acts)
-    found = {"compiling 2000 rules, ms": compiling}
-    found["resolve / realpath"] = times["resolve, 20"] / times["realpath, 20"]
+        times = interleave(cases, pace.rounds(60))
     for what in ("read", "write", "command", "fetch"):
-        found[f"{what}: 20 rules, us"] = times[f"{what}, 20"]
-        resolving = times["resolve, 20"] if what in ("read", "write") else 0.0
-        found[f"{what}: 20 rules beyond resolving, us"] = times[f"{what}, 20"] - resolving
-        found[f"{what}: 20 rules beyond none, us"] = times[f"{what}, 20"] - times[f"{what}, 0"]
-        found[f"{what}: 2000 rules / 20 rules"] = times[f"{what}, 2000"] / times[f"{what}, 20"]
-    return {name: round(value, 3) for name, value in found.items()}
+        yield trend(what, times)
+    samples = {"realpath": times["realpath, 20"], "resolve_path": times["resolve, 20"]}
+    yield Comparison("rules/resolve", "resolving a path", samples, "realpath", CPU)
 
 
-if __name__ == "__main__":
-    found = report()
-    if "--json" in sys.argv:
-        sys.stdout.write(json.dumps(found) + "\n")
-    else:
-        for name, value in found.items():
-            sys.stdout.write(f"{value:10.2f}  {name}\n")
+def trend(what: str, times: Samples) -> Comparison:
+    """A kind of call with more and more rules."""
+    samples = {f"{count:,} rules": times[f"{what}, {count}"] for count in COUNTS}
+    points = {f"{count:,} rules": float(count) for count in COUNTS}
+    title = f"deciding about a call: {what}"
+    return Comparison(f"rules/{what}", title, samples, "20 rules", CPU, axis="rules", points=points)

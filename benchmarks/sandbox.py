@@ -1,6 +1,6 @@
 """What a sandboxed process costs, against bubblewrap called by hand.
 
-Run `python benchmarks/sandbox.py`, or with `--json` for programs. All start `true` through the same process service and
+All start `true` through the same process service and
 take turns. Two sandboxes by hand are beside ours: one with the mounts that everybody would write down, and one with
 every mount that ours has, so that what is left is our own share: looking, planning and noting. Half of our starts find
 the stand-ins for missing paths from the start before, the other half have to make them, as after a pause.
@@ -10,22 +10,20 @@ Tidying up happens in a thread of its own when the calls are over, and is not co
 from __future__ import annotations
 
 import os
-import statistics
-import sys
 import tempfile
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 
 import anyio
-from harness import options, report
 
 from pegboard import Context, ProcessSpec
-from pegboard_processes.service import LocalProcesses
 from pegboard.settings import Layer, Settings
+from pegboard_processes.service import LocalProcesses
 from pegboard_sandbox import bubblewrap, hooks
 
-GOAL_MS = 3.0
+from .harness import Comparison, Pace, Samples, Skip
+
 PLAIN, SAME = "bubblewrap by hand", "bubblewrap by hand, with all our mounts"
 OURS, AFRESH, PLAN = "pegboard-sandbox", "pegboard-sandbox, after a pause", "the plan alone"
 
@@ -41,7 +39,7 @@ def by_hand(program: str, folder: Path) -> tuple[str, ...]:
     return (*bubblewrap.command(program, mounts, str(folder), network=False), "true")
 
 
-async def measure(rounds: int, folder: Path, program: str) -> dict[str, list[float]]:
+async def measure(rounds: int, folder: Path, program: str) -> Samples:
     """Seconds for each way to start `true`, one after the other in each round."""
     ctx = Context(folder, settings=Settings([Layer("user", "user", {"sandbox.enabled": True})], cwd=str(folder)))
     spec = ProcessSpec(("true",), folder, env=dict(os.environ), writable=(folder,), keep_output=False)
@@ -62,7 +60,7 @@ async def measure(rounds: int, folder: Path, program: str) -> dict[str, list[flo
         OURS: lambda: boxed.run(spec),
         AFRESH: lambda: boxed.run(spec),
     }
-    rows: dict[str, list[float]] = {name: [] for name in (*cases, PLAN)}
+    rows: Samples = {name: [] for name in (*cases, PLAN)}
     for number in range(rounds + 3):
         for name, act in cases.items():
             if name == AFRESH:
@@ -88,28 +86,19 @@ def first_missing(argv: tuple[str, ...]) -> list[str]:
     return [argv[at + 3] for at, word in enumerate(argv) if argv[at : at + 2] == ("--perms", "0555")]
 
 
-def main() -> None:
-    """Measure, and say whether the goal is met."""
-    chosen = options(60)
+def benchmark(pace: Pace) -> Iterator[Comparison]:
+    """Every way to start `true`, against bubblewrap by hand with the same mounts."""
     program = bubblewrap.find()
     if problem := bubblewrap.trouble(program):
-        raise SystemExit(f"No sandbox can be made here: {problem}.")
+        raise Skip(f"no sandbox can be made here: {problem}")
+    kept = os.environ.get("XDG_STATE_HOME")
     with tempfile.TemporaryDirectory() as made:
         os.environ["XDG_STATE_HOME"] = f"{made}/state"
         folder = Path(made, "project").resolve()
         folder.mkdir()
-        rows = anyio.run(measure, chosen.rounds, folder, str(program))
+        samples = anyio.run(measure, pace.rounds(60), folder, str(program))
         hooks.tidy()
-    report("Starting true", rows, PLAIN, as_json=chosen.json)
-    for ours in (OURS, AFRESH):
-        for reference in (PLAIN, SAME):
-            pairs = zip(rows[ours], rows[reference], strict=True)
-            added = statistics.median(mine - theirs for mine, theirs in pairs) * 1e3
-            least = (min(rows[ours]) - min(rows[reference])) * 1e3
-            sys.stderr.write(
-                f"{ours} beyond {reference}: median {added:.2f} ms, fastest {least:.2f} ms, goal {GOAL_MS:g} ms\n"
-            )
-
-
-if __name__ == "__main__":
-    main()
+    os.environ.pop("XDG_STATE_HOME")
+    if kept is not None:
+        os.environ["XDG_STATE_HOME"] = kept
+    yield Comparison("sandbox/true", "starting `true`", samples, SAME)

@@ -14,17 +14,19 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import anyio
-from harness import Measure, interleave, options, report
 
 from pegboard import Board, Call, Context
 from pegboard.settings import load
 from pegboard_grep.engines import bundled, engine_for
 from pegboard_grep.grep import GrepInput, _search
+
+from .harness import CPU, MEMORY, Comparison, Measure, Pace, Samples, interleave
 
 IN_FOLDER = 20
 ENDINGS = ("py", "txt", "md", "js", "log")
@@ -55,7 +57,7 @@ async def timed(board: Board, ctx: Context, name: str, given: dict[str, Any]) ->
     result = await board.dispatch(Call("1", name, given), ctx)
     taken = time.perf_counter() - began
     if result.is_error:
-        raise SystemExit(result.text)
+        raise RuntimeError(result.text)
     return taken
 
 
@@ -75,19 +77,19 @@ def cpu() -> float:
     return sum(one.ru_utime + one.ru_stime for one in used)
 
 
-def compare(title: str, cases: dict[str, Measure], rounds: int, *, as_json: bool) -> None:
+def compare(name: str, title: str, cases: dict[str, Measure], rounds: int) -> Iterator[Comparison]:
     """Measure each case by wall and by CPU time; the first is the reference."""
-    walls: dict[str, list[float]] = {name: [] for name in cases}
+    walls: Samples = {case: [] for case in cases}
 
-    def both(name: str, measure: Measure) -> float:
+    def both(case: str, measure: Measure) -> float:
         began = cpu()
-        walls[name].append(measure())
+        walls[case].append(measure())
         return cpu() - began
 
-    rows = interleave({name: partial(both, name, measure) for name, measure in cases.items()}, rounds)
+    samples = interleave({case: partial(both, case, measure) for case, measure in cases.items()}, rounds)
     reference = next(iter(cases))
-    report(f"{title}, CPU", rows, reference, as_json=as_json)
-    report(f"{title}, wall", {name: taken[1:] for name, taken in walls.items()}, reference, as_json=as_json)
+    yield Comparison(name, title, {case: taken[1:] for case, taken in walls.items()}, reference)
+    yield Comparison(f"{name}-cpu", f"{title}, CPU", samples, reference, CPU)
 
 
 GREPS: dict[str, dict[str, Any]] = {
@@ -98,7 +100,7 @@ GREPS: dict[str, dict[str, Any]] = {
 }
 
 
-def compare_grep(root: Path, rounds: int, *, as_json: bool) -> None:
+def compare_grep(root: Path, files: int, rounds: int) -> Iterator[Comparison]:
     board, ctx = board_in(root)
     with anyio.from_thread.start_blocking_portal() as portal:
         for title, given in GREPS.items():
@@ -108,45 +110,53 @@ def compare_grep(root: Path, rounds: int, *, as_json: bool) -> None:
                 "rg with the same flags": partial(raw, spec.argv, root),
                 "Grep": partial(portal.call, timed, board, ctx, "Grep", given),
             }
-            compare(f"Grep: {title}", cases, rounds, as_json=as_json)
+            name = f"search/grep-{title.replace(' ', '-')}"
+            yield from compare(name, f"Grep over {files:,} files: {title}", cases, rounds)
 
 
-def compare_glob(root: Path, rounds: int, count: str, *, as_json: bool) -> None:
+def compare_glob(root: Path, files: int, rounds: int) -> Iterator[Comparison]:
     board, ctx = board_in(root)
+    size = "large" if root.name == "large" else "small"
     with anyio.from_thread.start_blocking_portal() as portal:
-        for pattern in ("**/*.py", "pkg1/**/*.md"):
+        for name, pattern in (("py", "**/*.py"), ("folder", "pkg1/**/*.md")):
             argv = (bundled() or "rg", "--no-config", "--files", "--hidden", "--null", "-g", "!.git", "-g", pattern)
             cases: dict[str, Measure] = {
                 "rg --files -g, and a stat": partial(raw, argv, root, stat=True),
                 "Glob": partial(portal.call, timed, board, ctx, "Glob", {"pattern": pattern}),
             }
-            compare(f"Glob {pattern} over {count} files", cases, rounds, as_json=as_json)
+            yield from compare(f"search/glob-{name}-{size}", f"Glob {pattern} over {files:,} files", cases, rounds)
 
 
 def memory(root: Path) -> None:
-    """Print what Glob over everything adds to the memory of a process, and the most that the process had."""
+    """Print what Glob over everything adds to the memory of a process, and what it had before."""
     board, ctx = board_in(root)
     anyio.run(timed, board, ctx, "Glob", {"pattern": "*.none"})
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     anyio.run(timed, board, ctx, "Glob", {"pattern": "**/*", "respect_git_ignore": False})
-    after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    print(f"Glob **/* over 100,000 files: {(after - before) / 1024:.1f} MB more, {after / 1024:.1f} MB in all")
+    print(before / 1024, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
 
 
-def main() -> None:
-    if sys.argv[1:2] == ["--memory-of"]:
-        memory(Path(sys.argv[2]))
-        return
-    chosen = options(15)
+def compare_memory(root: Path, files: int) -> Comparison:
+    """The memory of a process of its own, before and after."""
+    command = [sys.executable, "-m", "benchmarks.search", str(root)]
+    done = subprocess.run(command, cwd=Path(__file__).parents[1], stdout=subprocess.PIPE, text=True, check=True)
+    before, after = map(float, done.stdout.split())
+    samples = {"before": [before], "after": [after]}
+    return Comparison("search/glob-memory", f"Glob **/* over {files:,} files", samples, "before", MEMORY)
+
+
+def benchmark(pace: Pace) -> Iterator[Comparison]:
+    """Grep and Glob over few files, and Glob over many."""
+    few, many, rounds = pace.size(6_000, 600), pace.size(100_000, 2_000), pace.rounds(15)
     with tempfile.TemporaryDirectory() as folder:
         small, large = Path(folder) / "small", Path(folder) / "large"
-        grow(small, 6_000, 60)
-        compare_grep(small, chosen.rounds, as_json=chosen.json)
-        compare_glob(small, chosen.rounds, "6,000", as_json=chosen.json)
-        grow(large, 100_000, 2)
-        compare_glob(large, max(3, chosen.rounds // 3), "100,000", as_json=chosen.json)
-        subprocess.run([sys.executable, __file__, "--memory-of", large], check=True)
+        grow(small, few, 60)
+        yield from compare_grep(small, few, rounds)
+        yield from compare_glob(small, few, rounds)
+        grow(large, many, 2)
+        yield from compare_glob(large, many, max(2, rounds // 2))
+        yield compare_memory(large, many)
 
 
 if __name__ == "__main__":
-    main()
+    memory(Path(sys.argv[1]))

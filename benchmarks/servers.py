@@ -5,13 +5,15 @@ from __future__ import annotations
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import mcp
 from anyio import run
-from harness import interleave, options, report
 
 from pegboard import Board
+
+from .harness import Comparison, Pace, interleave
 
 WAIT = 0.5
 SERVERS = 5
@@ -44,19 +46,15 @@ async def seconds_to_connect(count: int, folder: Path) -> float:
     states = {one.state for one in hub.connections.values()}
     hub.close()
     if states != {"ready"}:
-        raise SystemExit(f"not every server connected: {states}")
+        raise RuntimeError(f"not every server connected: {states}")
     return taken
 
 
-def main() -> None:
-    given = options(rounds=5)
+def benchmark(pace: Pace) -> Iterator[Comparison]:
+    """Five servers at once, against one."""
     assert mcp.Client  # Imported before the clock starts: what it costs is another question.
     with tempfile.TemporaryDirectory() as home:
         names = {1: "one server", SERVERS: f"{SERVERS} servers at once"}
         cases = {name: lambda c=count: run(seconds_to_connect, c, Path(home)) for count, name in names.items()}
-        rows = interleave(cases, given.rounds)
-    report(f"Connecting to servers that wait {WAIT} s, wall-clock time", rows, "one server", as_json=given.json)
-
-
-if __name__ == "__main__":
-    main()
+        samples = interleave(cases, pace.rounds(9))
+    yield Comparison("servers/connect", f"connecting to MCP servers that wait {WAIT} s", samples, "one server")

@@ -7,9 +7,10 @@ import os
 import sys
 import sysconfig
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
-from harness import cpu_of_process, interleave, options, report
+from .harness import CPU, Comparison, Pace, cpu_of_process, interleave
 
 MANY = 500
 DESCRIPTION = "Reviews a change of the module and says what is wrong with it. Use it before a merge, or when asked to."
@@ -26,8 +27,8 @@ def workspace(folder: Path, count: int) -> Path:
     return folder
 
 
-def main() -> None:
-    given = options(rounds=15)
+def benchmark(pace: Pace) -> Iterator[Comparison]:
+    """Many skills against none."""
     script = Path(sysconfig.get_path("scripts")) / "pegboard"
     with tempfile.TemporaryDirectory() as home:
         env = {**os.environ, "HOME": home, "XDG_CACHE_HOME": f"{home}/cache", "XDG_STATE_HOME": f"{home}/state"}
@@ -37,10 +38,6 @@ def main() -> None:
             folder = workspace(Path(home) / f"work{count}", count)
             words = ["run", "Go", "--replay", str(folder / "script.jsonl"), "--cwd", str(folder)]
             command = [sys.executable, str(script), *words]
-            cases[f"pegboard run, {count} skills"] = lambda c=command: cpu_of_process(c, env)
-        rows = interleave(cases, given.rounds)
-    report("Start with skills, CPU time of the process", rows, "pegboard run, 0 skills", as_json=given.json)
-
-
-if __name__ == "__main__":
-    main()
+            cases[f"{count} skills"] = lambda c=command: cpu_of_process(c, env)
+        samples = interleave(cases, pace.rounds(15))
+    yield Comparison("skills/start", "`pegboard run` with skills in the workspace", samples, "0 skills", CPU)

@@ -1,17 +1,13 @@
 """What a call costs with the telemetry plugin where nothing records spans, and with an SDK that does.
 
-    python benchmarks/telemetry.py [--calls 3000]
-
-Each round makes the same calls on a board with the plugin and on one without, alternating. Prints microseconds for each
-call, and how many the plugin adds. The goal without an exporter is 5 µs. The last case needs opentelemetry-sdk.
+Each round makes the same calls on a board with the plugin and on one without, alternating. The last case needs
+opentelemetry-sdk.
 """
 
 from __future__ import annotations
 
-import argparse
-import statistics
-import sys
 import time
+from collections.abc import Iterator
 from importlib.util import find_spec
 from typing import Any
 
@@ -19,6 +15,8 @@ import anyio
 
 import pegboard_telemetry
 from pegboard import Board, Call, Context, Input, Settings, tool
+
+from .harness import CPU, Comparison, Pace, Samples
 
 
 class Nothing(Input):
@@ -37,25 +35,24 @@ def board(*plugins: Any) -> Board:
 
 
 async def cost(board: Board, calls: int) -> float:
-    """CPU microseconds for each call."""
+    """CPU seconds for each call."""
     ctx, call = board.context(), Call("1", "Ping", {})
     began = time.process_time()
     for _ in range(calls):
         await board.dispatch(call, ctx)
-    return (time.process_time() - began) / calls * 1e6
+    return (time.process_time() - began) / calls
 
 
-async def compare(title: str, rounds: int, calls: int) -> None:
-    """Print what the plugin adds."""
-    without, with_ = board(), board(pegboard_telemetry)
-    rows: list[tuple[float, float]] = []
-    for number in range(rounds + 1):
-        pair = (await cost(without, calls), await cost(with_, calls))
-        if number:  # The first round warms caches.
-            rows.append(pair)
-    plain, traced = (statistics.median(column) for column in zip(*rows, strict=True))
-    added = statistics.median(with_ - without for without, with_ in rows)
-    print(f"{title:<32} {plain:8.1f} µs without  {traced:8.1f} µs with  {added:+7.2f} µs")
+async def compare(pace: Pace, calls: int) -> Samples:
+    """The same calls on a board without the plugin and on one with it."""
+    boards = {"without": board(), "with": board(pegboard_telemetry)}
+    samples: Samples = {name: [] for name in boards}
+    for number in range(pace.rounds(15) + 1):
+        for name, made in boards.items():
+            taken = await cost(made, calls)
+            if number:  # The first round warms caches.
+                samples[name].append(taken)
+    return samples
 
 
 def record() -> None:
@@ -70,20 +67,14 @@ def record() -> None:
     trace.set_tracer_provider(provider)
 
 
-def main() -> None:
-    """The command."""
-    parser = argparse.ArgumentParser(description=sys.modules["__main__"].__doc__)
-    parser.add_argument("--rounds", type=int, default=15)
-    parser.add_argument("--calls", type=int, default=3000)
-    given = parser.parse_args()
-    anyio.run(compare, "nothing imported", given.rounds, given.calls)
-    import opentelemetry.trace  # noqa: F401
+def benchmark(pace: Pace) -> Iterator[Comparison]:
+    """Without an exporter, and with an SDK that records where there is one."""
+    calls = pace.size(3_000, 100)
+    import opentelemetry.trace  # noqa: F401 - a program that traces has it
 
-    anyio.run(compare, "the API, no provider", given.rounds, given.calls)
+    samples = anyio.run(compare, pace, calls)
+    yield Comparison("telemetry/call", "a call where nothing records spans", samples, "without", CPU)
     if find_spec("opentelemetry.sdk"):
         record()
-        anyio.run(compare, "the SDK, batched", given.rounds, max(given.calls // 10, 1))
-
-
-if __name__ == "__main__":
-    main()
+        samples = anyio.run(compare, pace, max(calls // 10, 1))
+        yield Comparison("telemetry/recorded", "a call whose spans are recorded", samples, "without", CPU)

@@ -1,12 +1,12 @@
-"""What a conversation on a terminal costs: `python benchmarks/terminal.py`.
+"""What a conversation on a terminal costs.
 
 A model is played that writes 6,000 tokens of Markdown at 100 tokens a second, on a real pseudo-terminal: the share of
 a core that the command uses, in thirds of the answer, and how often the screen is updated. Then keys are pressed while
 a command writes 2 MB, and while a tool returns 2 MB: how long the input line takes to show each of them, and for how
 long at most the event loop did one thing, in time of the processor, so that a busy machine does not count.
-
-`--short` writes a quarter of the answer, `--keys` presses keys only.
 """
+
+from __future__ import annotations
 
 import json
 import os
@@ -17,8 +17,12 @@ import sys
 import tempfile
 import termios
 import time
+from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
+
+from .harness import CPU, Comparison, Pace, Samples
 
 PROGRAM = """
 import asyncio, sys, time, anyio
@@ -92,15 +96,19 @@ def part_{number}(value: int) -> int:
 """
 
 
-def main():
-    """Every measurement."""
-    if "--keys" not in sys.argv:
-        markdown(1_500 if "--short" in sys.argv else TOKENS)
-    keys("a command writes 2 MB", "Bash", {"command": "yes 'a line of text' | head -c 2000000"})
-    keys("a tool returns 2 MB", "Large", {"size": 2_000_000})
+THIRDS = ("first third", "second third", "last third")
 
 
-def markdown(tokens):
+def benchmark(pace: Pace) -> Iterator[Comparison]:
+    """Markdown, and keys during two kinds of calls."""
+    yield markdown({"full": TOKENS, "short": 1_500, "quick": 900}[pace.name])
+    command = {"command": "yes 'a line of text' | head -c 2000000"}
+    yield keys("terminal/keys-command", "a command writes 2 MB", "Bash", command)
+    yield keys("terminal/keys-tool", "a tool returns 2 MB", "Large", {"size": 2_000_000})
+
+
+def markdown(tokens: int) -> Comparison:
+    """The share of a core by thirds of the answer: it must not grow."""
     text = ""
     while len(text) < tokens * 4:
         text += SECTION.format(number=len(text))
@@ -116,15 +124,14 @@ def markdown(tokens):
                 marks += 1
         took = time.monotonic() - began
         times.append((time.monotonic(), talk.cpu()))
-        shares = [(after[1] - before[1]) / (after[0] - before[0]) for before, after in pairwise(times)]
-        print(f"Markdown, {tokens} tokens at {SPEED}/s, {took:.0f} s:")
-        print(
-            f"  {(times[-1][1] - times[0][1]) / took:.1%} of a core; by thirds {', '.join(f'{s:.1%}' for s in shares)}"
-        )
-        print(f"  {updates / took:.1f} updates a second")
+    shares = [(after[1] - before[1]) / (after[0] - before[0]) for before, after in pairwise(times)]
+    samples: Samples = {name: [share] for name, share in zip(THIRDS, shares, strict=False)}
+    title = f"{tokens:,} tokens of Markdown at {SPEED} tokens a second: share of a core"
+    notes = [f"{updates / took:.1f} updates of the screen per second"]
+    return Comparison("terminal/markdown", title, samples, THIRDS[0], CPU, unit="share", notes=notes)
 
 
-def keys(what, name, given):
+def keys(label: str, what: str, name: str, given: dict[str, Any]) -> Comparison:
     """Press one key after the other during a call, and see when each appears."""
     call = {"type": "tool_use", "name": name, "input": given}
     first = {"type": "tool_use", "name": "Bash", "input": {"command": "echo so that everything is imported"}}
@@ -138,15 +145,15 @@ def keys(what, name, given):
         signs = iter(range(0x4E00, 0x9FFF))  # Signs that appear nowhere else.
         idle = [talk.press(next(signs)) for _ in range(50)]
         talk.write("\r")
-        began, busy = time.monotonic(), []
+        began, busy = time.monotonic(), list[float]()
         while b"THE END" not in talk.seen:
             busy.append(talk.press(next(signs)))
         if talk.seen.count("●".encode()) < 1 + CALLS:
-            raise SystemExit("the calls did not return what they should")
-        for during, times in (("nothing happens", idle), (what, busy)):
-            middle = sorted(times)[len(times) // 2]
-            print(f"Keys while {during}: {len(times)}, shown after {middle:.0f} ms, at most {max(times):.0f} ms")
-        print(f"  the event loop was held for at most {talk.longest_hold(began):.0f} ms of processor time")
+            raise RuntimeError("the calls did not return what they should")
+        held = talk.longest_hold(began)
+    samples = {"nothing happens": idle, what: busy, f"{what}, the slowest key": [max(busy)]}
+    notes = [f"the event loop did one thing for at most {held:.0f} ms of processor time"]
+    return Comparison(label, "a key until it is shown", samples, "nothing happens", notes=notes)
 
 
 class Conversation:
@@ -195,12 +202,12 @@ class Conversation:
         return 1
 
     def press(self, sign):
-        """Press a key: the milliseconds until it is on the screen."""
+        """Press a key: the seconds until it is on the screen."""
         mark, before = chr(sign).encode(), time.monotonic()
         os.write(self._leader, mark)
         while mark not in self.seen[-20_000:]:
             self.read(0.01)
-        took = (time.monotonic() - before) * 1000
+        took = time.monotonic() - before
         self.read(0.01)
         return took
 
@@ -217,7 +224,3 @@ class Conversation:
         """Seconds of processor time so far."""
         fields = Path(f"/proc/{self._process.pid}/stat").read_text().rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-
-if __name__ == "__main__":
-    main()

@@ -1,20 +1,17 @@
-"""How well and how fast tools are found, against a folder of tools and queries.
+"""What finding a tool costs, against one pass over all names with `rapidfuzz`.
 
-    python benchmarks/toolsearch.py FOLDER [--set mcp/1k] [--all]
-
-The folder has for each set of tools `SET/tools.jsonl` (name, description, server, params, tiers) and
-`SET/queries.dev.jsonl` (query, gold, mode, split). Prints the recall among the first five, and times as shares of the
-time of one pass over all names with `rapidfuzz.process.extract`, so that machines can be compared.
+The tools are made up, 100 to 10,000 of them. With `--data FOLDER` recorded sets are searched too: the folder has for
+each set of tools `SET/tools.jsonl` (name, description, server, params, tiers) and `SET/queries.dev.jsonl` (query, gold,
+mode, split), and how many wanted tools are among the first five is told in a note.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
-import time
-from collections.abc import Callable, Sequence
+import random
+from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
-from statistics import median
 from typing import Any
 
 from rapidfuzz import fuzz, process
@@ -22,6 +19,9 @@ from rapidfuzz import fuzz, process
 from pegboard.hosting import Entry, Pool
 from pegboard_toolsearch.finder import ToolFinder
 
+from .harness import CPU, Comparison, Pace, Samples, cpu, interleave
+
+COUNTS = (100, 1_000, 10_000)
 SETS = ("mcp/200", "mcp/1k", "mcp/full", "metatool/200", "api/1k", "api/full")
 OWNER: Any = {"dist": "benchmark", "version": "", "entry": "benchmark.tools", "family": "benchmark"}
 
@@ -85,46 +85,87 @@ def recall(query: dict[str, Any], found: Sequence[str]) -> float:
     return float(hits > 0) if query["mode"] == "any" else hits / len(query["gold"])
 
 
-def cpu(act: Callable[[], object]) -> float:
-    """How many milliseconds of this thread something takes."""
-    began = time.thread_time()
-    act()
-    return (time.thread_time() - began) * 1000
+def benchmark(pace: Pace) -> Iterator[Comparison]:
+    """Searching and indexing tools that are made up, and recorded sets where there are any."""
+    yield from made_up(pace)
+    for name in SETS if pace.data else ():
+        assert pace.data
+        yield recorded(pace.data, name)
 
 
-def measure(folder: Path, name: str) -> None:
-    """Print one line for a set."""
-    tools, queries = load(folder, name)
-    pool, finder = Pool([entry_of(tool) for tool in tools]), ToolFinder()
-    built = cpu(lambda: finder.follow(pool))
-    index = finder, pool
+def made_up(pace: Pace) -> Iterator[Comparison]:
+    """More and more tools, asked for with three words."""
+    counts = COUNTS[: pace.size(len(COUNTS), 2)]
+    tools = tools_of(counts[-1])
+    indexes = {count: build(tools[:count]) for count in counts}
     names = [tool["name"] for tool in tools]
-    found = [search(index, query["query"], 5) for query in queries]
-    best = sum(recall(query, names) for query, names in zip(queries, found, strict=True)) / len(queries)
-    fuzzy = [
-        recall(query, [key for key, *_ in process.extract(query["query"], names, scorer=fuzz.WRatio, limit=5)])
-        for query in queries[:100]
-    ]
-    ours = median(cpu(lambda query=query: search(index, query["query"], 5)) for query in queries)  # type: ignore[misc]
-    theirs = median(
-        cpu(lambda query=query: process.extract(query["query"], names, scorer=fuzz.WRatio, limit=5))  # type: ignore[misc]
-        for query in queries[:100]
+    queries = [" ".join(tool["description"].split()[2:5]) for tool in tools[:: len(tools) // 20]]
+    rounds = pace.rounds(9)
+    ours = {f"{count:,} tools": partial(search_all, indexes[count], queries) for count in counts}
+    theirs = {f"rapidfuzz, {count:,}": partial(fuzzy_all, names[:count], queries) for count in counts}
+    samples = interleave({**theirs, **ours}, rounds)
+    points = {f"{count:,} tools": float(count) for count in counts}
+    trend = {name: samples[name] for name in ours}
+    first = next(iter(trend))
+    yield Comparison("toolsearch/tools", "one search", trend, first, CPU, axis="tools", points=points)
+    pair = {"rapidfuzz": samples["rapidfuzz, 1,000"], "ToolSearch": samples["1,000 tools"]}
+    yield Comparison("toolsearch/query", "one search among 1,000 tools", pair, "rapidfuzz", CPU)
+    cases = {
+        "JSON there and back": partial(cpu, partial(parse_all, tools[:1_000])),
+        "index": partial(cpu, lambda: build(tools[:1_000])),
+    }
+    built = interleave(cases, rounds)
+    yield Comparison("toolsearch/index", "indexing 1,000 tools", built, "JSON there and back", CPU)
+
+
+def tools_of(count: int) -> list[dict[str, Any]]:
+    """Tools with names and descriptions out of a small vocabulary."""
+    dice = random.Random(1)
+    verbs, nouns = [f"verb{n}" for n in range(60)], [f"noun{n}" for n in range(400)]
+    made = []
+    for number in range(count):
+        verb, noun, other = dice.choice(verbs), dice.choice(nouns), dice.choice(nouns)
+        description = f"{verb} the {noun} of {other}, number {number}. Use it when a {noun} needs {other}."
+        params = {"path": f"Which {noun} to {verb}.", "limit": "How many."}
+        made.append({"name": f"{verb}_{noun}_{number}", "description": description, "params": params})
+    return made
+
+
+def parse_all(tools: Sequence[dict[str, Any]]) -> None:
+    """Write and read every tool as JSON."""
+    for tool in tools:
+        json.loads(json.dumps(tool))
+
+
+def search_all(index: tuple[ToolFinder, Pool], queries: Sequence[str]) -> float:
+    return cpu(lambda: [search(index, query, 5) for query in queries]) / len(queries)
+
+
+def fuzzy_all(names: Sequence[str], queries: Sequence[str]) -> float:
+    return cpu(lambda: [fuzzy(names, query) for query in queries]) / len(queries)
+
+
+def fuzzy(names: Sequence[str], query: str) -> list[str]:
+    return [key for key, *_ in process.extract(query, names, scorer=fuzz.WRatio, limit=5)]
+
+
+def recorded(folder: Path, name: str) -> Comparison:
+    """A recorded set: the time of each query, and how often what was wanted was among the first five."""
+    tools, queries = load(folder, name)
+    index, names = build(tools), [tool["name"] for tool in tools]
+    samples: Samples = {"rapidfuzz": [], "ToolSearch": []}
+    shares: Samples = {"rapidfuzz": [], "ToolSearch": []}
+    for query in queries:
+        found: dict[str, list[str]] = {}
+        acts = {
+            "rapidfuzz": partial(fuzzy, names, query["query"]),
+            "ToolSearch": partial(search, index, query["query"], 5),
+        }
+        for case, act in acts.items():
+            samples[case].append(cpu(lambda c=case, a=act, f=found: f.update({c: a()})))  # type: ignore[misc]
+            shares[case].append(recall(query, found[case]))
+    said = ", ".join(f"{case} {sum(each) / len(each):.1%}" for case, each in shares.items())
+    title = f"one search among the {len(tools):,} tools of {name}"
+    return Comparison(
+        f"toolsearch/{name}", title, samples, "rapidfuzz", CPU, notes=[f"wanted tools among five: {said}"]
     )
-    print(
-        f"{name:13} {len(tools):5} tools  recall@5 {best:6.1%}  rapidfuzz {sum(fuzzy) / len(fuzzy):6.1%}  "
-        f"query {ours:6.2f} ms CPU = {ours / theirs:5.2f} x rapidfuzz  build {built:5.0f} ms = {built / theirs:4.0f} x"
-    )
-
-
-def main() -> None:
-    """The command."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("folder", type=Path, help="the folder with the sets")
-    parser.add_argument("--set", action="append", dest="sets", choices=SETS, help="only this set; may be repeated")
-    given = parser.parse_args()
-    for name in given.sets or SETS:
-        measure(given.folder, name)
-
-
-if __name__ == "__main__":
-    main()

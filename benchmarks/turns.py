@@ -1,29 +1,30 @@
 """What a call costs in a turn, and how soon a turn is over when tools run while the model still writes.
 
-1. CPU a call: 1,000 no-op calls in one turn against `model_validate_json` and `await` of the same tool.
+1. CPU of a call, alone and as one of 1,000 in a turn, against `model_validate_json` and `await` of the same tool.
 2. Blocking tools: the same against `anyio.to_thread.run_sync`.
 3. Streams: wall time of turns whose blocks arrive over time, from a loopback server through the Anthropic provider.
+   The reference is the least that is possible: the pauses and the calls that cannot overlap.
 """
 
 from __future__ import annotations
 
 import gc
-import sys
 import tempfile
 import time
-from pathlib import Path
+from collections.abc import Iterator
 from typing import Any
 
 import anyio
 from anyio import to_thread
-from harness import options, report
 
 from pegboard import Board, Call, Context, Input, tool
 from pegboard.execution.turn import run_calls
-from pegboard_session import Session
 from pegboard.settings import Settings
+from pegboard_anthropic import AnthropicProvider
+from pegboard_session import Session
+from tests.sse import SseServer, message, text, tool_use
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+from .harness import CPU, Comparison, Pace, Samples
 
 CALLS = 1000
 RAW = b'{"path":"src/app.py","offset":10,"limit":200}'
@@ -58,13 +59,13 @@ def board(folder: str) -> Board:
     return Board(Settings(cwd=folder), [], tools=[Noop, Blocking, Second], env={"HOME": folder})
 
 
-async def cpu(rounds: int, folder: str) -> dict[str, list[float]]:
+async def cpu(rounds: int, folder: str) -> Samples:
     made = board(folder)
     ctx = made.context()
     calls = [Call(str(i), "Noop", RAW) for i in range(CALLS)]
     blocking = [Call(str(i), "Blocking", RAW) for i in range(CALLS // 10)]
     args = NoopInput(path="a")
-    rows: dict[str, list[float]] = {}
+    rows: Samples = {}
 
     async def measured(name: str, count: int, work: Any) -> None:
         gc.collect()
@@ -80,8 +81,13 @@ async def cpu(rounds: int, folder: str) -> dict[str, list[float]]:
         for _ in blocking:
             await to_thread.run_sync(Blocking.call, args, ctx)
 
+    async def alone() -> None:
+        for call in calls:
+            await made.dispatch(call, ctx)
+
     for _ in range(rounds + 1):
         await measured("validate + await", CALLS, bare)
+        await measured("a call alone", CALLS, alone)
         await measured("a call in a turn", CALLS, lambda: run_calls(made, calls, ctx))
         await measured("to_thread.run_sync", len(blocking), threads)
         await measured("a blocking call in a turn", len(blocking), lambda: run_calls(made, blocking, ctx))
@@ -90,9 +96,6 @@ async def cpu(rounds: int, folder: str) -> dict[str, list[float]]:
 
 async def stream(delays: list[float], durations: list[float], end: float, folder: str) -> tuple[float, float]:
     """Seconds from the request, and from the end of the message, to the arrival of the next request."""
-    from pegboard_anthropic import AnthropicProvider
-    from sse import SseServer, message, text, tool_use
-
     blocks = [
         (pause, tool_use("Second", {"path": str(seconds)}, id=f"c{i}"))
         for i, (pause, seconds) in enumerate(zip(delays, durations, strict=True))
@@ -108,24 +111,28 @@ async def stream(delays: list[float], durations: list[float], end: float, folder
     return second.arrived - first.arrived, second.arrived - (first.message_end or 0.0)
 
 
-def main() -> None:
-    given = options(rounds=15)
+def benchmark(pace: Pace) -> Iterator[Comparison]:
+    """Calls by CPU time, streams by wall-clock time."""
     with tempfile.TemporaryDirectory() as folder:
-        rows = anyio.run(cpu, given.rounds, folder)
-        first = {name: rows[name] for name in ("validate + await", "a call in a turn")}
-        report("CPU of a no-op call, 1,000 in a turn", first, "validate + await", as_json=given.json)
-        second = {name: rows[name] for name in ("to_thread.run_sync", "a blocking call in a turn")}
-        report("CPU of a blocking call", second, "to_thread.run_sync", as_json=given.json)
-        turns = {"floor 0.8 s": [0.8], "two 0.5 s calls at 0.0 and 0.3 s": []}
-        afters = {"floor 1.0 s": [1.0], "four 1 s calls, blocks 1 s apart": []}
-        for _ in range(3):
-            turns["two 0.5 s calls at 0.0 and 0.3 s"].append(anyio.run(stream, [0.0, 0.3], [0.5, 0.5], 0.3, folder)[0])
-            afters["four 1 s calls, blocks 1 s apart"].append(
-                anyio.run(stream, [0.0, 1.0, 1.0, 1.0], [1.0] * 4, 0.0, folder)[1]
-            )
-    report("Request to next request", turns, "floor 0.8 s", as_json=given.json)
-    report("End of message to next request", afters, "floor 1.0 s", as_json=given.json)
+        rows = anyio.run(cpu, pace.rounds(15), folder)
+        names = ("validate + await", "a call alone", "a call in a turn")
+        title = f"a no-op async call; a turn has {CALLS:,} of them"
+        yield Comparison("turns/noop", title, {name: rows[name] for name in names}, names[0], CPU)
+        names = ("to_thread.run_sync", "a blocking call in a turn")
+        yield Comparison("turns/blocking", "a blocking no-op call", {name: rows[name] for name in names}, names[0], CPU)
+        yield streams(pace, folder)
+        yield late_end(pace, folder)
 
 
-if __name__ == "__main__":
-    main()
+def streams(pace: Pace, folder: str) -> Comparison:
+    """Two 0.5 s calls, whose blocks come at 0.0 and 0.3 s, in a message that ends at 0.6 s."""
+    taken = [anyio.run(stream, [0.0, 0.3], [0.5, 0.5], 0.3, folder)[0] for _ in range(pace.rounds(5))]
+    title = "two 0.5 s calls, blocks at 0.0 and 0.3 s: request to next request"
+    return Comparison("turns/stream", title, {"possible": [0.8] * len(taken), "a turn": taken}, "possible")
+
+
+def late_end(pace: Pace, folder: str) -> Comparison:
+    """Four 1 s calls, whose blocks come 1 s apart."""
+    taken = [anyio.run(stream, [0.0, 1.0, 1.0, 1.0], [1.0] * 4, 0.0, folder)[1] for _ in range(pace.rounds(3))]
+    title = "four 1 s calls, blocks 1 s apart: end of the message to next request"
+    return Comparison("turns/late-end", title, {"possible": [1.0] * len(taken), "a turn": taken}, "possible")

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import socketserver
-import sys
 import tempfile
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import anyio
-from harness import interleave, options, report
 
 from pegboard import Allow, Board, Call, hookimpl
 from pegboard.execution.turn import Turn
@@ -21,6 +19,8 @@ from pegboard_webfetch import WebFetch
 from pegboard_webfetch.cache import Cache
 from pegboard_webfetch.connect import dial
 from pegboard_webfetch.fetch import Network
+
+from .harness import CPU, Comparison, Pace, cpu, interleave
 
 DELAY = 0.1
 HOSTS = 10
@@ -77,7 +77,7 @@ def turn(board: Board, hosts: int) -> float:
             results = [result async for result in turn.results()]
         taken = time.perf_counter() - began
         if [result.value.result for result in results] != ["hello"] * hosts:
-            sys.exit(f"A fetch failed: {results[0].text}")
+            raise RuntimeError(f"A fetch failed: {results[0].text}")
         return taken
 
     return anyio.run(act)
@@ -97,7 +97,8 @@ def page_of(kilobytes: int) -> str:
     return f"<html><head><title>T</title></head><body><nav>menu</nav><main>{''.join(parts)}</main></body></html>"
 
 
-def conversion(rounds: int, *, as_json: bool) -> None:
+def conversion(pace: Pace) -> Comparison:
+    """A page as Markdown, against only parsing it."""
     from lxml import html as lxml_html
 
     from pegboard_webfetch.html import converted
@@ -107,33 +108,18 @@ def conversion(rounds: int, *, as_json: bool) -> None:
         "parse with lxml": lambda: cpu(lambda: lxml_html.document_fromstring(page)),
         "page to Markdown": lambda: cpu(lambda: converted(page, "https://example.com/")),
     }
-    rows = interleave(cases, rounds)
-    report("A page of 60 KB, CPU time (the limit is 100 ms)", rows, "parse with lxml", as_json=as_json)
+    samples = interleave(cases, pace.rounds(15))
+    return Comparison("webfetch/markdown", "a page of 60 KB", samples, "parse with lxml", CPU)
 
 
-def cpu(act: Any) -> float:
-    began = time.process_time()
-    act()
-    return time.process_time() - began
-
-
-def main() -> None:
-    given = options(rounds=15)
+def benchmark(pace: Pace) -> Iterator[Comparison]:
+    """Ten hosts against one, and a page as Markdown."""
     with tempfile.TemporaryDirectory() as folder, Server(("127.0.0.1", 0), Slow) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         board = board_for(server.server_address[1], str(Path(folder)))
-        rows = interleave(
-            {"1 host": lambda: turn(board, 1), f"{HOSTS} hosts": lambda: turn(board, HOSTS)}, given.rounds
-        )
+        cases = {"1 host": lambda: turn(board, 1), f"{HOSTS} hosts": lambda: turn(board, HOSTS)}
+        samples = interleave(cases, pace.rounds(15))
         server.shutdown()
-    report(
-        f"Fetches of {DELAY * 1000:g} ms in one turn, wall-clock (the limit is 1.3 x)",
-        rows,
-        "1 host",
-        as_json=given.json,
-    )
-    conversion(given.rounds, as_json=given.json)
-
-
-if __name__ == "__main__":
-    main()
+    title = f"fetches that take {DELAY * 1000:g} ms each, in one turn"
+    yield Comparison("webfetch/turn", title, samples, "1 host")
+    yield conversion(pace)

@@ -36,6 +36,7 @@ NOT_TYPED = {
     r"\.uv/bin/uv sync -q --extra authors && \. \.venv/bin/activate": "the tests run in such an environment already",
     r"pip install -e \./acme-word-count": "it builds; the tutorial does that, and here the tool is put in place before",
     r"export (ANTHROPIC|OPENAI)_API_KEY=….*": "nobody's key",
+    r"tox -e bench -- .*": "it measures for many minutes; the tests of the benchmarks run one of them",
     r"pegboard call WebSearch query=\"[^\"]+\".*": "it needs a search service",
     r"opentelemetry-instrument .*": "it needs a collector of spans",
     r"pegboard call WebFetch url=https://example\.com/": "it needs the internet",

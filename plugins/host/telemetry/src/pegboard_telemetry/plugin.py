@@ -9,12 +9,13 @@ import logging
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from pegboard import Call, Context, Deny, Input, ProviderError, Result, Tool, hookimpl
+from pegboard import Call, Context, Deny, ProviderError, Result, Tool, hookimpl
 from pegboard_telemetry.tracer import current_tracer, recent_tracer
 
 if TYPE_CHECKING:
     from opentelemetry.trace import Tracer
 
+    from pegboard import Input
     from pegboard_session import Session
     from pegboard_telemetry.session_trace import SessionTrace
 

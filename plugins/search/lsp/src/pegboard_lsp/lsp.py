@@ -5,14 +5,16 @@ from __future__ import annotations
 import os
 import stat
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field
 
 from pegboard import Context, Facts, Input, Tool, ToolError
 from pegboard_lsp.choice import Chosen, absolute, choose, choose_for_project
-from pegboard_lsp.hub import hub_of
 from pegboard_lsp.lsp_output import LspItem, LspOutput, text_of
+
+if TYPE_CHECKING:
+    from pegboard_lsp.hub import Hub
 
 # Imports happen inside functions: listing tools must not pay for what only a call needs.
 
@@ -84,7 +86,7 @@ class Lsp(Tool[LspInput, LspOutput]):
         """Reading, and for some servers the start of a program that a person has not vouched for."""
         reads = (ctx.resolve(args.file_path) if args.file_path is not None else ctx.cwd,)
         chosen = self._chosen(args, ctx)
-        if chosen is None or not chosen.asks or hub_of(ctx.settings).is_running(chosen):
+        if chosen is None or not chosen.asks or _hub(ctx).is_running(chosen):
             return Facts(read_only=True, concurrency_safe=True, open_world=False, reads=reads)
         return Facts(concurrency_safe=True, open_world=True, reads=reads, reason=chosen.asks)
 
@@ -96,7 +98,7 @@ class Lsp(Tool[LspInput, LspOutput]):
 
     def preview(self, args: LspInput, ctx: Context, /) -> str | None:
         chosen = self._chosen(args, ctx)
-        if chosen is None or not chosen.asks or hub_of(ctx.settings).is_running(chosen):
+        if chosen is None or not chosen.asks or _hub(ctx).is_running(chosen):
             return None
         return f"Start {' '.join(chosen.argv)}\nin {chosen.root}"
 
@@ -119,9 +121,9 @@ class Lsp(Tool[LspInput, LspOutput]):
             seconds=ctx.settings.get("lsp.requestTimeout"),
             may_show=may_show,
         )
-        if not hub_of(ctx.settings).is_running(chosen):
+        if not _hub(ctx).is_running(chosen):
             ctx.report(f"Starting {chosen.config.name}")
-        done = await hub_of(ctx.settings).ask(chosen, ctx, lambda running: perform(request, running))
+        done = await _hub(ctx).ask(chosen, ctx, lambda running: perform(request, running))
         items = Items(ctx, may_show)
         value = LspOutput(operation=args.operation, server=chosen.config.name, withheld=shown is not None)
         value.is_loading, value.is_silent = done.is_loading, done.is_silent
@@ -134,7 +136,7 @@ class Lsp(Tool[LspInput, LspOutput]):
         if args.operation == "diagnostics" and not done.is_silent:
             from pegboard_lsp.after_edit import remember
 
-            remember(hub_of(ctx.settings), path, found)
+            remember(_hub(ctx), path, found)
         return value
 
     def content(self, value: LspOutput, /) -> str:
@@ -152,7 +154,7 @@ class Lsp(Tool[LspInput, LspOutput]):
             return None  # The call itself says what is missing.
 
     def _choose(self, args: LspInput, ctx: Context) -> Chosen:
-        found = hub_of(ctx.settings).found
+        found = _hub(ctx).found
         if args.file_path is None:
             return choose_for_project(found, ctx)
         path = absolute(args.file_path, ctx)
@@ -186,3 +188,9 @@ def _subject(args: LspInput, path: str, items: object) -> str:
 
 def _everything(path: str) -> bool:
     return True
+
+
+def _hub(ctx: Context) -> Hub:
+    from pegboard_lsp.hub import hub_of
+
+    return hub_of(ctx.settings)

@@ -34,6 +34,7 @@ WARM_UP = (
     *(
         "pegboard_bash.bash",
         "pegboard_bash.refusals",
+        "pegboard_bash.typed_input",
         "pegboard_bash.understanding",
         "pegboard_bash.table",
         "pegboard_bash.confinement",

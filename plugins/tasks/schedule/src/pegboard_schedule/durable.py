@@ -14,10 +14,13 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pegboard import PegboardError, ToolError
 from pegboard.settings import state_dir
-from pegboard_schedule.schedule import Schedule, kept
+
+if TYPE_CHECKING:
+    from pegboard_schedule.schedule import Schedule
 
 OTHERS = 0o022
 LARGEST = 5_000_000
@@ -51,6 +54,9 @@ class DurableSchedules:
             if not stat.S_ISREG(found.st_mode) or found.st_uid != os.geteuid() or found.st_mode & OTHERS:
                 raise self._broken("it does not belong to you alone")
             raw = stream.read(LARGEST + 1)
+        # Most sessions have no schedule and never need what reads one.
+        from pegboard_schedule.schedule import kept
+
         try:
             data = json.loads(raw)
             if data["root"] != self.root:

@@ -10,12 +10,16 @@ from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pegboard import ToolError
 from pegboard_schedule.clock import Clock, SystemClock
 from pegboard_schedule.durable import DurableSchedules
-from pegboard_schedule.schedule import Schedule, Wanted, kept, new
+
+if TYPE_CHECKING:
+    from pegboard_schedule.schedule import Schedule, Wanted
+
+# Imports happen inside functions: most sessions have no schedule and never need what reads one.
 
 SERVICE = "schedules"
 
@@ -51,6 +55,8 @@ class Schedules:
 
         A recurring one continues with its next time: what was missed while no process was there is not made up for.
         """
+        from pegboard_schedule.schedule import kept
+
         now = self.clock.now()
         for row in rows:
             try:
@@ -61,6 +67,8 @@ class Schedules:
 
     def add(self, wanted: Wanted) -> Schedule:
         """A new schedule."""
+        from pegboard_schedule.schedule import new
+
         wanted = wanted.model_copy(update={"timezone": wanted.timezone or self._limits.timezone})
         known = self.durable() if wanted.durable else self.own()
         if len(known) >= self._limits.most:
