@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -12,9 +13,10 @@ from typing import Any
 import anyio
 import pytest
 
-from pegboard import Allow, Board, Call, Deny, Question, hookimpl
+from pegboard import Allow, Board, Call, Deny, Question, ToolError, hookimpl
 from pegboard_schedule.durable import DurableSchedules
 from pegboard_schedule.schedule import Wanted
+from pegboard_schedule.schedules import Schedules
 from pegboard_session import ReplayProvider, Session, Transcript, restore
 
 DAILY = {"cron": "0 9 * * *", "prompt": "Look at the build."}
@@ -234,11 +236,43 @@ async def test_a_file_that_is_broken_is_reported_and_left_as_it_is(tmp_path, tex
     assert kept.file.read_text() == text
 
 
+FORGED = [
+    {"durable": False},
+    {"cron": "zz"},
+    {"timezone": "No/Such"},
+    {"due": "0001-01-01T00:00:00Z", "timezone": "America/New_York"},
+    {"due": "9999-12-31T23:59:59Z", "timezone": "Asia/Tokyo"},
+]
+ONCE = {"id": "0000000a", "due": "2020-01-01T00:00:00Z", "recurring": False, "durable": True}
+
+
+@pytest.mark.parametrize("changed", [*FORGED, None], ids=str)
+def test_rows_that_were_never_written_so_are_refused_before_anything_runs(tmp_path, changed):
+    kept = DurableSchedules.of(str(tmp_path))
+    kept.file.parent.mkdir(parents=True)
+    rows = "[" * 100_000 if changed is None else json.dumps([{**DAILY, **ONCE, **changed}])
+    kept.file.write_text(f'{{"root": {json.dumps(kept.root)}, "schedules": {rows}}}')
+    schedules = Schedules(durable=kept)
+    with schedules.serving(), pytest.raises(ToolError, match=r"cannot be used: .*Repair the file or delete it"):
+        schedules.take_due()
+
+
+@pytest.mark.parametrize("changed", [{"durable": True}, *FORGED[1:]], ids=str)
+def test_rows_of_a_transcript_that_make_no_sense_are_left_out(changed):
+    schedules = Schedules()
+    schedules.load(
+        [{**DAILY, **ONCE, "durable": False, **changed}, {**DAILY, **ONCE, "id": "0000000b", "durable": False}]
+    )
+    assert [found.id for found in schedules.own()] == ["0000000b"]
+    assert schedules.take_due()
+    assert schedules.take_due() is None
+
+
 async def test_a_file_that_others_can_write_and_a_link_are_not_believed(tmp_path):
     kept = DurableSchedules.of(str(tmp_path))
     board = board_at(tmp_path)
     async with Session(board, played(), model="m") as session:
-        kept.add(session.ctx.service("schedules").add(Wanted(**DAILY)))
+        session.ctx.service("schedules").add(Wanted(**DAILY, durable=True))
         assert len(kept.all()) == 1
         os.chmod(kept.file, 0o666)
         assert "does not belong to you alone" in (await board.dispatch(Call("1", "CronList", {}), session.ctx)).text
@@ -279,3 +313,15 @@ async def test_a_repository_cannot_change_the_limits(tmp_path):
     (tmp_path / ".pegboard").mkdir()
     (tmp_path / ".pegboard/settings.json").write_text(json.dumps({"schedule": {"most": 9999}}))
     assert board_at(tmp_path).settings.get("schedule.most") == 50
+
+
+async def test_a_scheduled_prompt_mentions_nothing_that_is_read_without_a_question(tmp_path):
+    """A hook of another plugin reads what a prompt mentions, because a person has typed it. A model has typed this."""
+    words = "Read @notes:secret://1, (@notes:secret://2) and @@notes:x; then git clone git@github.com:a/b, ask @ann"
+    async with Session(board_at(tmp_path), played(), model="m") as session:
+        schedules = session.ctx.service("schedules")
+        made = schedules.add(Wanted(**{**DAILY, "prompt": words}))
+        text = made.text(made.due)
+    assert not re.search(r"(?<![\w@])@([A-Za-z0-9_.-]+):([^\s<>\"']+)", text)
+    plain = "Read @ notes:secret://1, (@ notes:secret://2) and @@notes:x; then git clone git@github.com:a/b, ask @ann"
+    assert text.endswith(plain)

@@ -6,7 +6,7 @@ import gzip
 import logging
 
 import pytest
-from websearch_servers import FORMATS, KEY, PAGES, Reply
+from websearch_servers import FORMATS, KEY, PAGES, Reply, SearchServer
 
 from pegboard import hookimpl
 
@@ -154,3 +154,15 @@ async def test_so_many_results_as_the_setting_says(search, make_board, server):
     server.finds("searxng", PAGES * 20)
     assert len((await search(make_board(maxResults=4))).value.results) == 4
     assert len((await search(make_board(maxResults=1000))).value.results) == 20
+
+
+async def test_a_search_on_this_machine_goes_through_no_proxy(search, server, monkeypatch):
+    server.finds("searxng")
+    proxy = SearchServer()
+    try:
+        for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY"):
+            monkeypatch.setenv(name, proxy.url)
+        assert not (await search()).is_error
+        assert (len(server.asked), proxy.asked) == (1, []), "the key would leave the machine without encryption"
+    finally:
+        proxy.close()

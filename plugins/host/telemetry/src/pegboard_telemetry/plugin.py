@@ -5,6 +5,7 @@ A session is observed only where spans are recorded, so without a provider event
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,8 @@ from pegboard import Call, Context, Deny, ProviderError, Result, Tool, hookimpl
 from pegboard_telemetry.tracer import current_tracer, recent_tracer
 
 if TYPE_CHECKING:
+    from opentelemetry.trace import Tracer
+
     from pegboard import Input
     from pegboard_session import Session
     from pegboard_telemetry.session_trace import SessionTrace
@@ -21,11 +24,13 @@ if TYPE_CHECKING:
 Execute = Callable[[Any, Context], Awaitable[Any]]
 SERVICE = "telemetry"
 
+log = logging.getLogger("pegboard")
+
 
 @hookimpl(priority=-50)
 def register_session_services(session: Session) -> Mapping[str, object]:
     """The trace of a session, early: what other plugins do when it opens belongs into it."""
-    tracer = current_tracer()
+    tracer = _or_nothing(current_tracer)
     if tracer is None:
         return {SERVICE: None} if session.parent else {}  # The trace of a parent is not that of its agent.
     from pegboard_telemetry.session_trace import SessionTrace
@@ -44,7 +49,7 @@ def wrap_execute(tool: Tool[Any, Any], execute: Execute) -> Execute:
         if trace is not None:
             with trace.within(ctx.call_id):
                 return await execute(args, ctx)
-        tracer = recent_tracer()
+        tracer = _or_nothing(recent_tracer)
         if tracer is None:
             return await execute(args, ctx)
         from pegboard_telemetry.lone_calls import LoneCall
@@ -53,6 +58,15 @@ def wrap_execute(tool: Tool[Any, Any], execute: Execute) -> Execute:
             return await execute(args, ctx)
 
     return traced
+
+
+def _or_nothing(find: Callable[[], Tracer | None]) -> Tracer | None:
+    """The tracer. One that cannot be made is missed in the traces, never in a call."""
+    try:
+        return find()
+    except Exception:
+        log.exception("no tracer could be made")
+        return None
 
 
 @hookimpl

@@ -9,6 +9,8 @@ from pegboard_rules.globs import NameGlob, match_pieces
 
 Test = Callable[[str], object]
 GLOB = frozenset("*?[")
+KEPT_LETTERS = frozenset("ßς\u200c\u200d")
+"""Letters of host names that an older standard replaced."""
 
 
 def literal(name: str) -> str | None:
@@ -152,9 +154,20 @@ def ascii_host(name: str) -> str:
     if name.isascii():
         return name
     try:
-        return ".".join(label if label.isascii() else label.encode("idna").decode() for label in name.split("."))
+        return ".".join(_a_label(label) for label in name.split("."))
     except UnicodeError:
         return name
+
+
+def _a_label(label: str) -> str:
+    """One label. The codec of Python spells a sharp s as ss, which is another host: names keep such letters today."""
+    if label.isascii():
+        return label
+    if KEPT_LETTERS.isdisjoint(label):
+        return label.encode("idna").decode()
+    from unicodedata import normalize  # Few names have one of these letters.
+
+    return f"xn--{normalize('NFKC', label).encode('punycode').decode()}"
 
 
 @lru_cache(maxsize=4096)

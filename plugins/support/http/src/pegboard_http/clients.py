@@ -16,20 +16,23 @@ if TYPE_CHECKING:
 CONNECT_SECONDS = 10.0
 
 
-def open_client(timeout: float, public_headers: Collection[str] = ()) -> httpx2.AsyncClient:
+def open_client(
+    timeout: float, public_headers: Collection[str] = (), *, uses_proxies: bool = True
+) -> httpx2.AsyncClient:
     """A client that waits `timeout` seconds for the next byte and follows redirects.
 
     Headers that may be secret stay with the first server; `public_headers` may go on to another.
 
     Proxies come from `HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY` and `NO_PROXY`, certificates from the system or from
-    `SSL_CERT_FILE` and `SSL_CERT_DIR`.
+    `SSL_CERT_FILE` and `SSL_CERT_DIR`. What must not leave this machine is sent without proxies.
     """
     import httpx2
 
     from pegboard_http.redirects import keep_headers_home
     from pegboard_http.transport import Transport
 
-    mounts = {where: Transport(httpx2.Proxy(proxy)) if proxy else None for where, proxy in proxies().items()}
+    told = proxies() if uses_proxies else {}
+    mounts = {where: Transport(httpx2.Proxy(proxy)) if proxy else None for where, proxy in told.items()}
     return httpx2.AsyncClient(
         timeout=httpx2.Timeout(timeout, connect=min(timeout, CONNECT_SECONDS)),
         follow_redirects=True,

@@ -20,7 +20,8 @@ _INVISIBLE = re.compile(
 )
 # Joiners shape Persian, Indic scripts and emoji; between plain letters they only hide something.
 _JOINERS = re.compile("(?<![^\x00-\x7f])[\u200c\u200d]+|[\u200c\u200d]+(?![^\x00-\x7f])")
-_CONTROLS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\x80-\x84\x86-\x9f]")
+# Half a character, as JSON can spell it, is no text either: no file and no request could contain it.
+_CONTROLS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\x80-\x84\x86-\x9f\ud800-\udfff]")
 _QUIET = "\u00ad\ufeff"
 """Removed silently: soft hyphens and byte order marks are common and harmless."""
 

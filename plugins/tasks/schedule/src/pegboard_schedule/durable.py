@@ -55,14 +55,20 @@ class DurableSchedules:
                 raise self._broken("it does not belong to you alone")
             raw = stream.read(LARGEST + 1)
         # Most sessions have no schedule and never need what reads one.
-        from pegboard_schedule.schedule import Schedule
+        from pegboard_schedule.schedule import kept
 
         try:
             data = json.loads(raw)
             if data["root"] != self.root:
                 raise self._broken(f"it is about {data['root']!r}")
-            return [Schedule.model_validate(row) for row in data["schedules"]]
-        except (ValueError, LookupError, TypeError) as error:
+            rows = data["schedules"]
+        except (ValueError, LookupError, TypeError, RecursionError) as error:
+            raise self._broken(f"it is not valid ({type(error).__name__})") from None
+        try:
+            return [kept(row, durable=True) for row in rows]
+        except ToolError as error:
+            raise self._broken(error.message) from None
+        except (ValueError, TypeError) as error:
             raise self._broken(f"it is not valid ({type(error).__name__})") from None
 
     def add(self, schedule: Schedule) -> None:
@@ -120,5 +126,6 @@ class DurableSchedules:
             raise self._broken(f"{error.strerror}") from None
 
     def _broken(self, why: str) -> ToolError:
-        words = f"The durable schedules in {self.file} cannot be used: {why}. Repair the file or delete it."
+        reason = why.removesuffix(".")
+        words = f"The durable schedules in {self.file} cannot be used: {reason}. Repair the file or delete it."
         return ToolError(words, code="failed", remedy="")

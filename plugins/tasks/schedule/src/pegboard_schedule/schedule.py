@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import secrets
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
@@ -16,6 +17,11 @@ SHARE = 0.1
 """How much of its interval a schedule may be late."""
 LATE = timedelta(minutes=2)
 """From here on the model is told that a prompt is late."""
+
+MENTION = re.compile(r"(?<![\w@])@(?=[\w.-]+:)")
+"""What would have a resource of a server read without a question."""
+YEARS = range(1971, 9999)
+"""Times that every zone can express."""
 
 
 class Wanted(BaseModel):
@@ -44,10 +50,26 @@ class Schedule(Wanted):
         return None if due is None else self.model_copy(update={"due": due})
 
     def text(self, now: datetime) -> str:
-        """The prompt as the model reads it. The heading keeps it from ever being a slash command."""
+        """The prompt as the model reads it. The heading keeps it from ever being a slash command.
+
+        A person who mentions `@server:uri` wants it read; a model, which may have written this, must ask for that.
+        """
         when = self.due.astimezone(zone_of(self.timezone))
         late = f", due {when:%Y-%m-%d %H:%M %Z} and late" if now - self.due > LATE else ""
-        return f"Scheduled prompt {self.id} ({self.cron}{late}):\n\n{self.prompt}"
+        return f"Scheduled prompt {self.id} ({self.cron}{late}):\n\n{MENTION.sub('@ ', self.prompt)}"
+
+
+def kept(row: object, *, durable: bool) -> Schedule:
+    """A schedule from a file. A `ValueError` or a `ToolError` where no schedule that was made here could be so."""
+    found = Schedule.model_validate(row)
+    if found.durable is not durable:
+        raise ValueError("it belongs into another file")
+    if any(time.year not in YEARS for time in (found.due, found.expires) if time):
+        raise ValueError("a time is out of range")
+    zone_of(found.timezone)
+    if problem := check(found.cron):
+        raise ToolError(problem)
+    return found
 
 
 def new(wanted: Wanted, now: datetime, most_late: float, lives: timedelta | None) -> Schedule:

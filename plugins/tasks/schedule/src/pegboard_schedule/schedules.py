@@ -55,16 +55,15 @@ class Schedules:
 
         A recurring one continues with its next time: what was missed while no process was there is not made up for.
         """
-        from pegboard_schedule.schedule import Schedule
+        from pegboard_schedule.schedule import kept
 
         now = self.clock.now()
         for row in rows:
             try:
-                kept = Schedule.model_validate(row)
-                going_on = self._resumed(kept, now)
+                going_on = self._resumed(kept(row, durable=False), now)
             except (ValueError, ToolError):
                 continue
-            self._own |= {kept.id: going_on} if going_on else {}
+            self._own |= {going_on.id: going_on} if going_on else {}
 
     def add(self, wanted: Wanted) -> Schedule:
         """A new schedule."""
@@ -116,9 +115,9 @@ class Schedules:
         """The durable ones of the project, the next one first."""
         if self._durable is None:
             return []
-        kept, now = self._durable.all(), self.clock.now()
+        now = self.clock.now()
         known: dict[str, Schedule] = {}
-        for found in kept:
+        for found in self._durable.all():
             # While they are served, a time that has passed is due; otherwise no one will run it.
             going_on = self._served.get(found.id) or self._resumed(found, now)
             known |= {found.id: going_on} if going_on else {}
@@ -187,11 +186,11 @@ class Schedules:
             self._served.pop(found.id, None)
             self._store.remove(found.id)
 
-    def _resumed(self, kept: Schedule, now: datetime) -> Schedule | None:
+    def _resumed(self, found: Schedule, now: datetime) -> Schedule | None:
         """A schedule of an earlier process: one that runs once is late, a recurring one waits for its next time."""
-        if kept.expires and kept.expires < now:
+        if found.expires and found.expires < now:
             return None
-        return kept if kept.due > now or not kept.recurring else kept.after(now, self._limits.most_late)
+        return found if found.due > now or not found.recurring else found.after(now, self._limits.most_late)
 
     def _note(self) -> None:
         if self._keep:

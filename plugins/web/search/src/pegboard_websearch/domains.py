@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fnmatch import fnmatchcase
 from urllib.parse import urlsplit
 
@@ -20,10 +20,27 @@ def domain_of(text: str) -> str:
     """A domain as it is compared: lower case, other scripts as the network spells them. Empty if it is none."""
     name = text.strip().lower().rstrip(".")
     try:
-        name = name if name.isascii() else name.encode("idna").decode()
+        name = name if name.isascii() else _ascii(name)
     except UnicodeError:
         return ""
     return name if DOMAIN.fullmatch(name) else ""
+
+
+def _ascii(name: str) -> str:
+    """A name as the network spells it, as WebFetch would ask for it; a star in a pattern stays."""
+    import idna  # Imported late: its tables take 10 ms, and few hosts need them.
+
+    labels = idna.uts46_remap(name, std3_rules=False, transitional=False).split(".")
+    return ".".join(_a_label(label, idna.alabel) for label in labels)
+
+
+def _a_label(label: str, encode: Callable[[str], bytes]) -> str:
+    if label.isascii():
+        return label
+    try:
+        return encode(label).decode()
+    except UnicodeError:  # Such as an emoji, which only the older standard has a spelling for.
+        return label.encode("idna").decode()
 
 
 def host_of(url: str) -> str:
@@ -50,9 +67,17 @@ def denied_patterns(settings: Settings) -> list[str]:
     for text, _ in settings.items("permissions.deny"):
         tool, inside = split_rule(text) or ("", None)
         if tool and not tool.startswith("mcp__") and inside and inside.startswith("domain:"):
-            pattern = inside.removeprefix("domain:").strip().lower().rstrip(".")
-            found.append(pattern if "*" in pattern else domain_of(pattern))
+            found.append(_pattern(inside.removeprefix("domain:").strip().lower().rstrip(".")))
     return [pattern for pattern in found if pattern]
+
+
+def _pattern(text: str) -> str:
+    if "*" not in text:
+        return domain_of(text)
+    try:
+        return text if text.isascii() else _ascii(text)
+    except UnicodeError:
+        return text
 
 
 def is_denied(host: str, patterns: Sequence[str]) -> bool:

@@ -79,7 +79,8 @@ async def ask(service: Service, method: str, headers: Mapping[str, str], **sent:
     asked = {"accept": "application/json", "accept-encoding": "identity", "user-agent": AGENT, **headers}
     try:
         with anyio.fail_after(service.seconds):
-            async with open_client(service.seconds) as client:
+            # Plain http with a key is for this machine only, and a proxy may be on another.
+            async with open_client(service.seconds, uses_proxies=not _is_this_machine(service.host)) as client:
                 request = client.build_request(method, service.url, headers=asked, **sent)
                 response = await client.send(request, stream=True, follow_redirects=False)
                 try:
