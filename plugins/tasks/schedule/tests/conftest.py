@@ -24,3 +24,8 @@ def pytest_pegboard_examples(tool: Tool[Any, Any]) -> list[Any] | None:
         "CronDelete": [known_schedule],
     }
     return examples.get(tool.name)
+
+
+def pytest_pegboard_settings(tool: Tool[Any, Any]) -> dict[str, Any] | None:
+    # The suite also makes up times to sleep, and waits for each of them.
+    return {"schedule": {"maxSleepSeconds": 1}} if tool.name == "Sleep" else None
