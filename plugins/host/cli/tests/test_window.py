@@ -56,10 +56,10 @@ def test_nothing_is_said_about_a_window_that_is_unknown(pegboard, tmp_path):
 
 
 def test_a_compacted_session_is_listed_and_shown_whole(pegboard, tmp_path):
-    long = "Many words. " * 1800
+    long = "Many words. " * 2400
     for number in range(3):
         answers = [f"Answer {number}. {long}"] if number < 2 else ["SUMMARY", "Answer 2."]
-        more = ["--resume"] if number else []
+        more = ["--tools", "Read", *(["--resume"] if number else [])]  # The window is for the words, not for tools.
         done = pegboard("run", f"Prompt {number}", "--model", "s", "--replay", script(tmp_path, *answers), *more)
         assert done.returncode == 0, done.stderr
     assert "compacted the conversation: " in done.stderr

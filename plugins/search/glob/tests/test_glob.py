@@ -10,6 +10,7 @@ import pytest
 
 from pegboard import Board, Call
 from pegboard.settings import load
+from pegboard_testing.warm import known_plugins
 
 
 @pytest.fixture
@@ -114,7 +115,10 @@ def test_answers_do_not_tell_whether_a_withheld_file_exists(folder, ignored, pat
     (folder / ".pegboard" / "settings.json").write_text(json.dumps(rules))
 
     def said():
-        board = Board.load(settings=load(folder, {"HOME": "/nowhere"}, managed="/nowhere"), env={"HOME": "/nowhere"})
+        home = folder.parent / "nobody"
+        env = {"HOME": str(home)}
+        with known_plugins(home):
+            board = Board.load(settings=load(folder, env, managed="/nowhere"), env=env)
         result = anyio.run(board.dispatch, Call("1", "Glob", {"pattern": pattern, **more}))
         return result.text, result.value.model_copy(update={"durationMs": 0})
 

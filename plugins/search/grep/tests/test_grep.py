@@ -14,6 +14,7 @@ import pytest
 
 from pegboard import Board, Call, Text
 from pegboard.settings import load
+from pegboard_testing.warm import known_plugins
 
 
 @pytest.fixture
@@ -32,8 +33,10 @@ def make(folder, **texts):
 def board_with(folder, settings, **env):
     (folder / ".pegboard").mkdir(exist_ok=True)
     (folder / ".pegboard" / "settings.json").write_text(json.dumps(settings))
-    env = {"HOME": str(folder.parent / "nobody"), "PATH": os.environ["PATH"], **env}
-    return Board.load(settings=load(folder, env, trusted=True, managed="/nowhere"), env=env)
+    home = folder.parent / "nobody"
+    env = {"HOME": str(home), "PATH": os.environ["PATH"], **env}
+    with known_plugins(home):
+        return Board.load(settings=load(folder, env, trusted=True, managed="/nowhere"), env=env)
 
 
 @pytest.fixture(params=["bundled", "python"])

@@ -151,16 +151,15 @@ def board(tmp_path: Path, answers: Answers, request: pytest.FixtureRequest) -> I
     """A board with every installed plugin, standing in a temporary folder, untouched by the user's own settings."""
     from pegboard import Board
     from pegboard.settings import load
-    from pegboard_testing.warm import learn, lend
+    from pegboard_testing.warm import known_plugins
 
     home = tmp_path.parent / f"{tmp_path.name}-home"
     env = {"HOME": str(home), "PATH": os.environ.get("PATH", "")}
-    lend(home)
-    settings = load(tmp_path, env, managed=str(home / "managed"))
     tape = request.config.stash.get(TAPE, None)
     track = tape.track(request.node.nodeid) if tape else None
-    loaded = Board.load(settings=settings, env=env, plugins=[answers, track] if track else [answers])
-    learn(home)
+    with known_plugins(home):
+        settings = load(tmp_path, env, managed=str(home / "managed"))
+        loaded = Board.load(settings=settings, env=env, plugins=[answers, track] if track else [answers])
     yield loaded
     if track and track.misses:
         pytest.fail("\n".join(track.misses), pytrace=False)

@@ -12,6 +12,8 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Generator
+from contextlib import contextmanager
 from pathlib import Path
 
 from pegboard.settings import cache_dir
@@ -36,20 +38,18 @@ def _copy(source: Path, target: Path) -> None:
             shutil.copy2(file, copy)
 
 
-def lend(home: Path) -> None:
-    """Give a home the indexes that this test run has seen."""
+@contextmanager
+def known_plugins(home: Path) -> Generator[None, None, None]:
+    """Inside, a board that is loaded in this home knows the installed plugins if an earlier one of this run did."""
     _copy(_store(), home)
-
-
-def learn(home: Path) -> None:
-    """Remember the indexes that were made in a home."""
+    yield
     _copy(home, _store())
 
 
 def warm(home: Path) -> Path:
     """Let a `pegboard` that starts in this home know the installed plugins, as it does from its second start on."""
     _know_programs()
-    lend(home)
+    _copy(_store(), home)
     return home
 
 
