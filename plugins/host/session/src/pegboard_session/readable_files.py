@@ -20,7 +20,7 @@ class _NoFields:
 class _Reading(Tool[Any, str]):
     """Represents reading a file when permission rules are checked. It is never listed, and never called."""
 
-    name = "Read"
+    name = "prompt_files"
     input: Any = _NoFields
     rule_subject = "path"
     capability = "read"
