@@ -48,7 +48,7 @@ def pegboard(home: Path) -> Program:
     """The `pegboard` of this environment."""
     script = Path(sys.executable).with_name("pegboard")
     rules = [word for command in ALLOWED for word in ("--allow", f"Bash({command})")]
-    command = [str(script), "run", *rules, "--permission-mode", "acceptEdits", PROMPT]
+    command = [str(script), "run", *rules, "--permission-mode", "acceptEdits", "--max-turns", "1000", PROMPT]
     return Program("pegboard", command, user_environment(home, ANTHROPIC_API_KEY="k"))
 
 
