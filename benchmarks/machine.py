@@ -19,7 +19,7 @@ def describe() -> dict[str, Any]:
         "processor": processor(),
         "cores": len(os.sched_getaffinity(0)),
         "memory_gb": round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30),
-        "system": f"{platform.system()} {platform.release()}",
+        "system": f"{platform.system()} {platform.release().partition('-')[0]}",
         "load": round(os.getloadavg()[0], 1),
     }
 
