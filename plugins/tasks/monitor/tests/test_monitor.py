@@ -76,6 +76,21 @@ async def test_lines_that_match_are_told_and_the_end_is_too(tmp_path):
         assert "\nthree" not in told
 
 
+async def test_a_watched_command_runs_in_the_sandbox(tmp_path):
+    from pegboard_sandbox import bubblewrap
+
+    if problem := bubblewrap.trouble(bubblewrap.find()):
+        pytest.skip(f"No sandbox can be made here: {problem}.")
+    project, outside = tmp_path / "project", Path.home() / f".pegboard-monitor-{os.getpid()}"
+    project.mkdir()
+    async with watching(project, sandbox={"enabled": True}) as watched:
+        task = await watched.start(f"echo yes > inside.txt; echo no > {outside}; echo over")
+        told = await watched.end_of(task)
+    assert "over" in told
+    assert (project / "inside.txt").read_text() == "yes\n"
+    assert not outside.exists()
+
+
 ENDS = [
     ({"until": "ready"}, "ended by the line that it waited for"),
     ({"max_events": 3}, "after 3 events: it was ended by the limit of 3 events"),
