@@ -53,7 +53,8 @@ class Watched:
 @asynccontextmanager
 async def watching(folder: Path, *plugins: Any, **settings: Any) -> AsyncIterator[Watched]:
     rules = {"permissions": {"allow": ["Bash", "TaskStop"]}, "monitor": {"secondsBetween": 0.01}}
-    board = Board.load(cwd=folder, plugins=plugins, settings={**rules, **settings})
+    env = {**os.environ, "HOME": f"{folder}-home"}
+    board = Board.load(cwd=folder, plugins=plugins, settings={**rules, **settings}, env=env)
     async with Session(board, ReplayProvider([]), model="m") as session:
         yield Watched(session, board)
 
