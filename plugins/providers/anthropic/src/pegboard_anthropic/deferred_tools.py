@@ -32,16 +32,26 @@ def with_references(request: Request, tools: Sequence[dict[str, Any]]) -> tuple[
     fetched = set(request.fetched)
     named = {name for block in _results(request.messages) for name in block.get("fetched", ()) if name in fetched}
     made = [{**tool, "defer_loading": True} if tool["name"] in named else tool for tool in tools]
-    return made, [_referring(message, named) for message in request.messages]
+    return made, _all_referring(request.messages, named)
 
 
 def without_names(messages: Sequence[Message]) -> list[Message]:
     """The messages as they were, without what only sessions know: which result has fetched which tools."""
-    return [_referring(message, ()) for message in messages]
+    return _all_referring(messages, ())
 
 
 def _results(messages: Sequence[Message]) -> list[Mapping[str, Any]]:
     return [block for message in messages for block in message["content"] if block["type"] == "tool_result"]
+
+
+def _all_referring(messages: Sequence[Message], named: Collection[str]) -> list[Message]:
+    made = list(messages)
+    for at, message in enumerate(messages):
+        for block in message["content"]:  # A generator takes three times as long, and this sees each block every turn.
+            if "fetched" in block:
+                made[at] = _referring(message, named)
+                break
+    return made
 
 
 def _referring(message: Message, named: Collection[str]) -> Message:
@@ -49,8 +59,6 @@ def _referring(message: Message, named: Collection[str]) -> Message:
 
     The service takes references alone, so what a result says besides follows all results as text.
     """
-    if not any("fetched" in block for block in message["content"]):
-        return message
     content, others, remarks = list[Any](), list[Any](), list[Any]()
     for block in message["content"]:
         if block["type"] != "tool_result":
