@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
 
-from pegboard.calls import JSON, Decision, Result
+from pegboard.calls import JSON, Decision, Result, unfrozen
 from pegboard.errors import ToolError
 from pegboard.settings import Settings
 
@@ -127,23 +127,14 @@ class Context:
         return self.cwd / text
 
     def for_call(self, call_id: str, on_progress: Callable[[Progress], None] | None) -> Context:
-        """The same context for one call. Written out because `replace` takes three times as long."""
-        return Context(
-            self.cwd,
-            self.settings,
-            self.mode,
-            self.agent,
-            self.session_id,
-            self.roots,
-            self.loaded_tools,
-            self.services,
-            on_progress,
-            self.gate,
-            self.policy,
-            self.approved_paths,
-            self.decision,
-            call_id,
-        )
+        """The same context for one call. Written out because `replace` takes twenty times as long."""
+        made = _UnfrozenContext()
+        made.cwd, made.roots, made.settings, made.services = self.cwd, self.roots, self.settings, self.services
+        made.mode, made.agent, made.session_id, made.call_id = self.mode, self.agent, self.session_id, call_id
+        made.loaded_tools, made.on_progress = self.loaded_tools, on_progress
+        made.gate, made.policy, made.decision = self.gate, self.policy, self.decision
+        made.approved_paths, made.__class__ = self.approved_paths, Context
+        return made  # type: ignore[no-any-return]
 
     def permit(self, decision: Decision, paths: Mapping[str, bool] | None) -> None:
         """Note that the call is allowed, and with it these real paths.
@@ -208,6 +199,9 @@ class Context:
     def model(self) -> Model:
         """Small questions to a model."""
         return _present(self.services.model, "a model")
+
+
+_UnfrozenContext = unfrozen(Context)
 
 
 def _present(service: Service | None, what: str) -> Service:

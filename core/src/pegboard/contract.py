@@ -32,6 +32,7 @@ TOOL_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 RuleSubject: TypeAlias = Literal["", "command", "path", "host", "name", "namespaced", "parameter"]
 Capability: TypeAlias = Literal["", "read", "edit"]
+Paths: TypeAlias = tuple[Path, ...]
 
 I = TypeVar("I", bound="Input")  # noqa: E741 - I and O are the input and output of a tool throughout
 O = TypeVar("O")  # noqa: E741
@@ -56,13 +57,7 @@ class Facts:
     paths: tuple[ResolvedPath, ...] = field(default=(), repr=False, compare=False)
     """All of these paths, resolved once by the board before anybody decides; what a tool puts here is not used."""
 
-    def touching(
-        self,
-        reads: tuple[Path, ...],
-        writes: tuple[Path, ...],
-        deletes: tuple[Path, ...],
-        paths: tuple[ResolvedPath, ...],
-    ) -> Facts:
+    def touching(self, reads: Paths, writes: Paths, deletes: Paths, paths: tuple[ResolvedPath, ...]) -> Facts:
         """The same facts about these paths. Written out because `replace` takes three times as long."""
         facts = (self.read_only, self.concurrency_safe, self.open_world, self.destructive)
         said = (self.hosts, self.parts, self.reason, self.confinement)
@@ -115,7 +110,7 @@ def _resolved(path: Path, ctx: Context, known: dict[str, ResolvedPath]) -> Resol
     return found
 
 
-def _beside(paths: tuple[Path, ...], known: dict[str, ResolvedPath]) -> tuple[Path, ...]:
+def _beside(paths: Paths, known: dict[str, ResolvedPath]) -> Paths:
     """The paths as the tool named them, and beside them the real ones."""
     real = (Path(known[os.fspath(path)].spellings[-1]) for path in paths)
     return tuple(dict.fromkeys((*paths, *real)))
@@ -188,14 +183,7 @@ class Tool(ABC, Generic[I, O]):
         if not (named := paths_of(args)):
             return self._constant_facts
         paths = tuple(ctx.resolve(path) for _, path in named)
-        return Facts(
-            read_only=self.read_only,
-            concurrency_safe=self.concurrency_safe,
-            open_world=self.open_world,
-            destructive=self.destructive,
-            reads=paths,
-            writes=() if self.read_only else paths,
-        )
+        return self._constant_facts.touching(paths, () if self.read_only else paths, (), ())
 
     @cached_property
     def _constant_facts(self) -> Facts:
@@ -228,11 +216,7 @@ class Tool(ABC, Generic[I, O]):
         """What the model reads of a value: text as it is, everything else as JSON, unless you word it yourself."""
         if isinstance(value, (str, Text, Image, Document)):
             return value
-        if (
-            isinstance(value, (list, tuple))
-            and value
-            and all(isinstance(item, (Text, Image, Document)) for item in value)
-        ):
+        if isinstance(value, (list, tuple)) and value and all(isinstance(item, Block) for item in value):
             return value
         return json_text(value)
 

@@ -8,11 +8,12 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import BrokenExecutor
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from anyio import BrokenWorkerProcess
 
-from pegboard.calls import JSON, Allow, Block, Call, Decision, Result, Text
+from pegboard.calls import JSON, Allow, Block, Call, Decision, Result, Text, unfrozen
 from pegboard.content import text_size
 from pegboard.context import Context
 from pegboard.contract import Facts, Output, Tool, resolve_paths
@@ -123,9 +124,7 @@ class CallRun:
 
     def validated(self, raw: str | bytes | JSON) -> tuple[Input, tuple[str, ...]]:
         """The input as the tool wants it, and what had to be read with good will to get there."""
-        from pegboard.inputs import validate  # Not at the top: a session starts without pydantic, which takes 60 ms.
-
-        return validate(self.tool.name, self.tool.input, raw)
+        return _validate()(self.tool.name, self.tool.input, raw)
 
     def note(self, context: str, stop: str) -> None:
         """Keep what one hook said; the first reason to stop is the one that is named."""
@@ -196,9 +195,7 @@ async def dispatch(run: CallRun, host: ToolHost) -> Result:
             content = serialize(tool, value, hooks)
             if tool.max_result_chars is not None and text_size(content) > tool.max_result_chars:
                 content = await host.fit(tool, content, call)
-            result = Result(call.id, tool.name, content, value=value, decision=run.decision, notes=notes)
-            if output:
-                result = _with_output(result, output)
+            result = _succeeded(run, notes, content, value, output)
     except ToolError as error:
         result = failed(run, with_schema(run, error))
     except (BrokenExecutor, BrokenWorkerProcess) as error:  # The process that ran the tool was ended.
@@ -220,6 +217,13 @@ async def dispatch(run: CallRun, host: ToolHost) -> Result:
     return result
 
 
+@cache  # Not imported at the top: a session starts without pydantic, which takes 60 ms.
+def _validate() -> Callable[[str, type[Input], str | bytes | JSON], tuple[Input, tuple[str, ...]]]:
+    from pegboard.inputs import validate
+
+    return validate
+
+
 async def consider(run: CallRun, hooks: BoundHooks) -> tuple[Facts, list[Decision]]:
     """What dispatch finds out about a call before it decides: its facts as the tool tells them, and all opinions.
 
@@ -238,9 +242,21 @@ async def consider(run: CallRun, hooks: BoundHooks) -> tuple[Facts, list[Decisio
     return facts, [*run.opinions, *await opinions_of(run, hooks)]
 
 
-def _with_output(result: Result, output: Output[Any]) -> Result:
-    notes, messages = (*result.notes, *output.notes), tuple(output.messages)
-    return replace(result, notes=notes, messages=messages, change=output.change, metadata=output.metadata)
+_UnfrozenResult = unfrozen(Result)
+
+
+def _succeeded(
+    run: CallRun, notes: tuple[str, ...], content: tuple[Block, ...], value: Any, output: Output[Any] | None
+) -> Result:
+    made = _UnfrozenResult()
+    made.call_id, made.name, made.content, made.value = run.call.id, run.tool.name, content, value
+    made.is_error, made.code, made.decision = False, "", run.decision
+    made.notes, made.messages, made.change, made.metadata = notes, (), None, {}
+    if output:
+        made.notes, made.messages = (*notes, *output.notes), tuple(output.messages)
+        made.change, made.metadata = output.change, output.metadata
+    made.__class__ = Result
+    return made  # type: ignore[no-any-return]
 
 
 def _with_remarks(run: CallRun, result: Result) -> Result:

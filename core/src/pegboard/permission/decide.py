@@ -33,6 +33,7 @@ HELD = SAFETY | {"hooks", "forced", "rules"}
 
 READS = "read-only"
 """The layer of an allow that counts only when there is no other opinion. Plugins may widen what is fine to read."""
+ONLY_READS = Allow("It only reads.", READS)
 
 SEVERITY = {"deny": 0, "ask": 10, "allow": 20}
 RULES = {"deny": 0, "ask": 3, "allow": 5}
@@ -94,7 +95,7 @@ def by_facts(tool: Tool[Any, Any], facts: Facts, ctx: Context) -> Decision:
                     at = path.spellings[-1]
                     reason = f"{name} would read {at}, outside the working directories."
                     return Ask(reason, "working-directory", matched=at)
-        return Allow("It only reads.", READS)
+        return ONLY_READS
     if facts.destructive:
         return Ask(facts.reason or f"{name} can destroy something.", "default")
     if facts.read_only:
