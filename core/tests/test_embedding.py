@@ -7,6 +7,7 @@ import os
 import threading
 import time
 import typing
+from dataclasses import FrozenInstanceError, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +17,11 @@ import pytest
 from anyio import from_thread
 
 import pegboard
-from pegboard import Allow, Ask, Board, Call, Context, Event, ToolError, hookimpl
+from pegboard import Allow, Ask, Board, Call, Context, Event, Result, Text, ToolError, hookimpl
 from pegboard.execution import nested, threads
 from pegboard.execution.limits import Limits
 from pegboard.execution.turn import Turn, run_calls
+from pegboard.permission.decide import ONLY_READS
 from pegboard.settings import Layer, Settings
 
 from .scheduling import acting, blocking, calls
@@ -340,6 +342,19 @@ async def test_a_worker_process_that_vanishes_is_lost_and_no_bug() -> None:
 async def test_a_tool_that_runs_out_of_memory_is_told_to_do_less(make: Any) -> None:
     result = await a_board(make("Eat", lambda _: bytearray(1 << 60))).dispatch(Call("1", "Eat"), HERE)
     assert (result.code, result.text) == ("failed", "Eat ran out of memory. Try something smaller.")
+
+
+async def test_what_a_call_makes_is_whole_and_frozen() -> None:
+    kept: list[Context] = []
+    result = await a_board(acting("Keep", lambda ctx: kept.append(ctx) or "kept")).call("Keep")
+    assert (
+        replace(result) == result == Result(result.call_id, "Keep", (Text("kept"),), value="kept", decision=ONLY_READS)
+    )
+    assert replace(kept[0]) == kept[0]
+    with pytest.raises(FrozenInstanceError):
+        kept[0].mode = "bypassPermissions"  # type: ignore[misc]
+    with pytest.raises(FrozenInstanceError):
+        result.is_error = True  # type: ignore[misc]
 
 
 async def test_a_nested_call_has_an_id_of_its_own() -> None:

@@ -129,12 +129,18 @@ def _space() -> int:
 
 def _identity() -> str:
     try:
-        stat = stat_of(os.getpid())
-        # In a space of process ids of our own, with the /proc of another, this is a stranger.
-        mine = os.readlink("/proc/self") == str(os.getpid())
-        return f"{_space()}-{os.getpid()}-{stat.began}" if stat and mine else UNKNOWN
+        return _identity_of(os.getpid())
     except OSError:
         return UNKNOWN
+
+
+@lru_cache(maxsize=1)  # Every command needs it, and only a fork has another one.
+def _identity_of(pid: int) -> str:
+    stat = stat_of(pid)
+    # In a space of process ids of our own, with the /proc of another, this is a stranger.
+    if stat is None or os.readlink("/proc/self") != str(pid):
+        raise ProcessLookupError(pid)  # Unlike a returned value, it is not kept: the next look may succeed.
+    return f"{_space()}-{pid}-{stat.began}"
 
 
 def _marks(environ: bytes) -> list[str]:
