@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from pegboard import JSON
 from pegboard_session.cleared_results import drop_thinking
-from pegboard_session.deferred_tools import deferred_reminder
+from pegboard_session.deferred_tools import ToldReminders, deferred_reminder
 from pegboard_session.history import Block, as_message, call_ids, portable
 from pegboard_session.model_tools import cache_breakpoints
 from pegboard_session.providers import CachePoints, Request
@@ -27,6 +27,7 @@ class Conversation:
         self.call_ids: set[str] = set()
         self.prompt = ""
         """What the person wrote last."""
+        self.told = ToldReminders()
         self._news: list[str] = []
         self._definitions: tuple[Any, list[dict[str, Any]]] = (None, [])
         self._prefix: tuple[tuple[str, ...], list[dict[str, Any]]] | None = None

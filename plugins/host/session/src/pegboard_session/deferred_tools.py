@@ -25,15 +25,35 @@ def deferred_reminder(session: Session) -> list[str]:
 
     The conversation itself is asked what it says, so a resumed one is not told twice, and a compacted one again.
     """
-    pool, told = session.tools.pool(session.profile), last_told(session.messages)
+    pool, told = session.tools.pool(session.profile), session.conversation.told.last(session.messages)
     words = describe_deferred(pool)
     if words:
         return [] if told == as_reminder(words) else [as_reminder(words)]
     return [as_reminder(NONE)] if told and told != as_reminder(NONE) else []
 
 
+class ToldReminders:
+    """Finds the last reminder about deferred tools in a conversation, and reads only the messages that are new."""
+
+    def __init__(self) -> None:
+        self._count, self._last = 0, ""
+        self._ends: tuple[JSON | None, JSON | None] = (None, None)
+        """The first and the last message that was read."""
+
+    def last(self, messages: Sequence[JSON]) -> str:
+        """The reminder, or nothing."""
+        count, (first, latest) = self._count, self._ends
+        # Compaction puts a new message first. A message that grows becomes a new one.
+        if not 0 < count <= len(messages) or messages[0] is not first or messages[count - 1] is not latest:
+            count, self._last = 0, ""
+        self._last = last_told(messages[count:]) or self._last
+        if messages:
+            self._count, self._ends = len(messages), (messages[0], messages[-1])
+        return self._last
+
+
 def last_told(messages: Sequence[JSON]) -> str:
-    """The last reminder about deferred tools in a conversation."""
+    """The last reminder about deferred tools in these messages."""
     beginning = as_reminder(OPENING).partition(OPENING[-1:])[0]
     for message in reversed(messages):
         if message["role"] == "user":
