@@ -196,3 +196,21 @@ async def test_what_a_skill_allows_does_not_count_for_files_that_arguments_name(
     assert "our own" in inside
     assert "the secret" not in outside + inside
     assert world.person.asked == []
+
+
+@pytest.mark.parametrize(
+    "args", ["../home/secret.txt", "~/secret.txt", "../home/s*t.txt", "link.txt", "../hom[e]/secret.txt", "-A ../home/*"]
+)
+async def test_nor_for_files_that_arguments_name_in_a_command(world, args):
+    world.put("secret.txt", "the secret", at=world.home)
+    world.put("own.txt", "our own")
+    (world.repo / "link.txt").symlink_to(world.home / "secret.txt")
+    world.skill("look", "allowed-tools: Bash(cat:*)\n", "!`cat $ARGUMENTS`")
+    turns = [use("look", args), use("look", "own.txt")]
+    async with world.session(*turns, says(), permissions={"allow": ["Skill"]}) as session:
+        await session.run("Go")
+    outside, inside = results(session)
+    assert "The skill look was stopped" in outside
+    assert "the secret" not in outside
+    assert "our own" in inside
+    assert world.person.asked == []
