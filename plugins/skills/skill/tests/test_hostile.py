@@ -199,7 +199,8 @@ async def test_what_a_skill_allows_does_not_count_for_files_that_arguments_name(
 
 
 @pytest.mark.parametrize(
-    "args", ["../home/secret.txt", "~/secret.txt", "../home/s*t.txt", "link.txt", "../hom[e]/secret.txt", "-A ../home/*"]
+    "args",
+    ["../home/secret.txt", "~/secret.txt", "../home/s*t.txt", "link.txt", "../hom[e]/secret.txt", "-A ../home/*"],
 )
 async def test_nor_for_files_that_arguments_name_in_a_command(world, args):
     world.put("secret.txt", "the secret", at=world.home)
