@@ -172,9 +172,9 @@ async def test_five_hundred_skills_stay_within_the_budget(world):
     assert "skill-000" in "".join(told)
 
 
-def test_a_damaged_index_is_made_anew(world, tmp_path):
+def test_a_damaged_index_is_made_anew(world):
     world.skill("one")
-    cache = tmp_path / "cache/pegboard/skills.json"
+    cache = world.home / ".cache/pegboard/skills.json"
     cache.parent.mkdir(parents=True)
     cache.write_text('{"version": 1, "files": {"x": 3}}')
     assert [skill.name for skill in discover(world.settings(), os.environ)] == ["one"]
