@@ -193,16 +193,21 @@ def environ_of(pid: int) -> bytes:
     away then would lose a descendant that has just left our session. Only an orphan is worth the wait: all others are
     found through their parents.
     """
-    deadline = time.monotonic() + BECOMING
+    deadline, is_settled = time.monotonic() + BECOMING, False
     while True:
         try:
             with open(f"/proc/{pid}/environ", "rb", buffering=0) as file:
                 data = file.readall()
         except OSError:  # another user's process; if it is ours, its session tells
             return b""
-        if data or not _is_becoming(pid) or not _is_orphan(pid) or time.monotonic() > deadline:
+        if data or is_settled or time.monotonic() > deadline:
             return data
-        time.sleep(0.000_2)
+        if _is_becoming(pid):
+            if not _is_orphan(pid):
+                return data
+            time.sleep(0.000_2)
+        else:
+            is_settled = True  # perhaps only since the environment was read, so it is read once more
 
 
 def _is_orphan(pid: int) -> bool:
