@@ -59,9 +59,8 @@ class Features:
         notices = []
         for word, layer, source in self.disable:
             if word in BY_FULL_NAME:
-                notices.append(
-                    Notice(source, f"The family {word} cannot be switched off as a whole. Name its plugins.")
-                )
+                words = f"The family {word} cannot be switched off as a whole. Name its plugins."
+                notices.append(Notice(source, words))
             for plugin in plugins:
                 named = word == plugin["entry"] or normalise(word) == normalise(plugin["dist"])
                 if named and self._is_guarded(plugin, layer):
