@@ -120,7 +120,13 @@ class Board:
 
     def context(self, **changes: Any) -> Context:
         """A context for calls in this board's working directory."""
-        base = Context(Path(self.settings.cwd), self.settings, services=self.services, gate=self.nested, policy=self)
+        base = Context(
+            Path(self.settings.cwd),
+            self.settings,
+            services=self.services,
+            gate=self.nested,
+            policy=self,
+        )
         return replace(base, **changes)
 
     async def dispatch(self, call: Call, ctx: Context | None = None) -> Result:

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import ast
-import inspect
 import re
-from contextlib import suppress
 from functools import partial
-from itertools import pairwise
 from math import isfinite
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, GetJsonSchemaHandler, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic_core import from_json, to_json
 
 from pegboard.calls import JSON
@@ -24,31 +20,14 @@ class Input(BaseModel):
     """What the model sends. Unknown keys are refused; a docstring under a field is its description."""
 
     model_config = ConfigDict(
-        extra="forbid", frozen=True, strict=True, defer_build=True, hide_input_in_errors=True, allow_inf_nan=False
+        extra="forbid",
+        frozen=True,
+        strict=True,
+        use_attribute_docstrings=True,
+        defer_build=True,
+        hide_input_in_errors=True,
+        allow_inf_nan=False,
     )
-
-    @classmethod
-    def __get_pydantic_json_schema__(cls, core_schema: Any, handler: GetJsonSchemaHandler, /) -> dict[str, Any]:
-        made = handler(core_schema)
-        shown, described = handler.resolve_ref_schema(made).get("properties", {}), _docstrings(cls)
-        for name, field in cls.model_fields.items():
-            if not field.description and name in described:
-                shown[field.alias or name]["description"] = described[name]
-        return made
-
-
-def _docstrings(model: type[Input]) -> dict[str, str]:
-    """Those under the fields, from the source. Only for a schema: pydantic would read it in each process that calls."""
-    found: dict[str, str] = {}
-    for base in reversed([base for base in model.__mro__ if issubclass(base, Input) and base is not Input]):
-        with suppress(OSError, TypeError, SyntaxError):  # A program has made the class.
-            source = inspect.getsource(base)
-            tree = ast.parse(f"if True:\n{source}" if source[0].isspace() else source)
-            for pair in pairwise(next(node.body for node in ast.walk(tree) if isinstance(node, ast.ClassDef))):
-                match pair:
-                    case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(value=ast.Constant(value=str(words))):
-                        found[name] = inspect.cleandoc(words)
-    return found
 
 
 def validate(tool: str, model: type[Input], raw: str | bytes | JSON) -> tuple[Input, tuple[str, ...]]:

@@ -10,8 +10,18 @@ if TYPE_CHECKING:
     from pydantic import BaseModel, ValidationError
 
 MOST = 5
-WANTED = {"int": "a whole number", "float": "a number", "bool": "true or false", "string": "text", "path": "a path"}
-WANTED |= dict.fromkeys(("list", "tuple", "set"), "a list") | dict.fromkeys(("dict", "model"), "an object")
+WANTED = {
+    "int": "a whole number",
+    "float": "a number",
+    "bool": "true or false",
+    "string": "text",
+    "path": "a path",
+    "list": "a list",
+    "tuple": "a list",
+    "set": "a list",
+    "dict": "an object",
+    "model": "an object",
+}
 
 
 def explain(tool: str, model: type[BaseModel], error: ValidationError) -> str:
@@ -38,8 +48,9 @@ def _sentence(tool: str, model: type[BaseModel], fault: Any) -> str:
         return f"{where} must be {context['expected']}, {got}."
     if kind == "json_invalid":
         return f"The input is not valid JSON: {context['error']}."
-    if kind in BOUNDS:
-        return f"{where} must be {BOUNDS[kind].format(**context)}, {got}."
+    for bound, words in BOUNDS.items():
+        if kind == bound:
+            return f"{where} must be {words.format(**context)}, {got}."
     if kind in LENGTHS:
         words, limit, one = LENGTHS[kind]
         return f"{where} must have {words} {counted(context[limit], one)}, {got}."

@@ -57,7 +57,10 @@ class BoundHooks:
     """For each known hook the implementations in their order, as attributes; `bound` has them with their plugins."""
 
     def __init__(
-        self, manager: pluggy.PluginManager, rank: Callable[[str], tuple[Any, ...]], known: Mapping[str, HookRecord]
+        self,
+        manager: pluggy.PluginManager,
+        rank: Callable[[str], tuple[Any, ...]],
+        known: Mapping[str, HookRecord],
     ) -> None:
         self._bound: dict[str, list[BoundHook]] = {}
         for name, hook in known.items():

@@ -59,8 +59,9 @@ class Features:
         notices = []
         for word, layer, source in self.disable:
             if word in BY_FULL_NAME:
-                words = f"The family {word} cannot be switched off as a whole. Name its plugins."
-                notices.append(Notice(source, words))
+                notices.append(
+                    Notice(source, f"The family {word} cannot be switched off as a whole. Name its plugins.")
+                )
             for plugin in plugins:
                 named = word == plugin["entry"] or normalise(word) == normalise(plugin["dist"])
                 if named and self._is_guarded(plugin, layer):

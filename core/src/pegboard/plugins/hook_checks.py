@@ -141,8 +141,9 @@ def _check_owner(name: str, path: str, dist: str, taken: Mapping[str, HookRecord
     reserved = "" if is_own(dist) else HOOKS.get(name, "")
     owner = taken[name]["owner"] if name in taken else CORE_HOOKS[name]["owner"] if name in CORE_HOOKS else reserved
     if owner:
-        words = "Choose another name, such as one with a prefix of your own."
-        raise _fault(f"{path}: the hook {name} belongs to {owner}. {words}")
+        raise _fault(
+            f"{path}: the hook {name} belongs to {owner}. Choose another name, such as one with a prefix of your own."
+        )
 
 
 def _fault(reason: str) -> PluginError:

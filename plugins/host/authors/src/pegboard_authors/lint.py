@@ -139,10 +139,8 @@ def _imports(plugin: PluginRecord, cost: Cost) -> Iterator[Finding]:
 def _docs(tool: Tool[Any, Any]) -> Iterator[Finding]:
     if len(tool.prompt.strip()) < SHORTEST_PROMPT:
         yield Finding("docs", tool.name, "The prompt is missing. Write a docstring that tells a model when to use it.")
-    shown = tool.input_schema.get("properties", {})
     for name, field in tool.input.model_fields.items():
-        key = field.alias or name
-        if not shown.get(key, {}).get("description") and not _is_explained(tool.prompt, key, field.annotation):
+        if not field.description and not _is_explained(tool.prompt, field.alias or name, field.annotation):
             reason = "The field has no docstring, and the prompt does not name it. The model must guess what it means."
             yield Finding("docs", f"{tool.name}.{name}", reason)
     if not tool.search_hint:

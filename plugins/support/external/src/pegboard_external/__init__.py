@@ -102,5 +102,5 @@ def input_model(name: str, schema: Mapping[str, Any]) -> type[Input]:
             Field(default=... if key in required else None, alias=key),
         )
     extra: Literal["forbid", "allow"] = "forbid" if schema.get("additionalProperties") is False else "allow"
-    base = type(f"{name}Base", (Input,), {"model_config": ConfigDict(extra=extra)})
+    base = type(f"{name}Base", (Input,), {"model_config": ConfigDict(extra=extra, use_attribute_docstrings=False)})
     return create_model(f"{name}Input", __base__=base, **fields)
