@@ -25,7 +25,7 @@ log = logging.getLogger("pegboard")
 HEAD_START = 2.0
 """Seconds until it begins in any case. Earlier as soon as the program waits, which it does for the first answer: before
 that, two threads that import would slow each other down."""
-PAUSE, LONGER, BUSY = 0.01, 0.25, 0.3
+PAUSE, LONGER, BUSY = 0.01, 0.25, 0.2
 """How long to look whether the program waits, at first and after a call, which may wait for a process of its own; and
 the share of that time from which on it does not wait."""
 FIRST = ("shell", "files", "search")
@@ -79,7 +79,9 @@ def _await_idleness(stop: threading.Event, pause: float, longest: float = math.i
     while not stop.is_set() and time.monotonic() < until:
         began, used = time.monotonic(), time.process_time()
         stop.wait(pause)
-        if time.process_time() - used < BUSY * (time.monotonic() - began):
+        took = time.monotonic() - began
+        # On a machine with too much to do a program computes little too; then this thread is woken late.
+        if took < 2 * pause and time.process_time() - used < BUSY * took:
             return
 
 
