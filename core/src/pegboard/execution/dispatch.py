@@ -217,9 +217,9 @@ async def dispatch(run: CallRun, host: ToolHost) -> Result:
     return result
 
 
-@cache  # Not imported at the top: a session starts without pydantic, which takes 60 ms.
+@cache
 def _validate() -> Callable[[str, type[Input], str | bytes | JSON], tuple[Input, tuple[str, ...]]]:
-    from pegboard.inputs import validate
+    from pegboard.inputs import validate  # Not at the top: a session starts without pydantic, which takes 60 ms.
 
     return validate
 
