@@ -29,8 +29,9 @@ REPEATS = 50
 PREFIXES = [f"\n{number}\t" for number in range(LINES + 1)]
 
 MEMORY_PROGRAM = """
-import resource, sys
+import sys
 from pathlib import Path
+from benchmarks.harness import peak_memory
 from pegboard.context import Context, Services
 from pegboard_files.service import LocalFiles
 from pegboard_read import Read, ReadInput
@@ -39,9 +40,9 @@ path = Path(sys.argv[1])
 ctx = Context(path.parent, services=Services(files=LocalFiles()))
 small = path.with_name("small"); small.write_text("x\\n")
 Read().content(Read().call(ReadInput(file_path=small), ctx))
-before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+before = peak_memory()
 Read().content(Read().call(ReadInput(file_path=path, limit=eval(sys.argv[2])), ctx))
-print(before / 1024, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+print(before, peak_memory())
 """
 
 
@@ -59,7 +60,8 @@ def fastest(path: Path) -> str:
 def memory(path: Path, limit: str) -> tuple[float, float]:
     """Megabytes of a process that has read a small file, and after it has read this one."""
     command = [sys.executable, "-c", MEMORY_PROGRAM, str(path), limit]
-    before, after = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+    done = subprocess.run(command, cwd=Path(__file__).parents[1], capture_output=True, text=True, check=True)
+    before, after = done.stdout.split()
     return float(before), float(after)
 
 

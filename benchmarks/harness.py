@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+import resource
 import statistics
 import subprocess
 import time
@@ -95,6 +97,15 @@ def quartiles(times: Sequence[float]) -> tuple[float, float, float]:
 def rounded(row: dict[str, Any]) -> dict[str, Any]:
     """Four significant digits are more than any machine repeats."""
     return {name: float(f"{value:.4g}") if isinstance(value, float) else value for name, value in row.items()}
+
+
+def peak_memory() -> float:
+    """The most megabytes that this process has had. On Linux, `ru_maxrss` begins with what its parent had."""
+    status = Path("/proc/self/status")
+    if not status.exists():
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024**2  # macOS counts in bytes.
+    found = re.search(r"^VmHWM:\s+(\d+) kB$", status.read_text(), re.MULTILINE)
+    return int(found[1]) / 1024 if found else 0.0
 
 
 def interleave(cases: Mapping[str, Measure], rounds: int, *, warm: int = 1) -> Samples:

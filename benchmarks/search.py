@@ -26,7 +26,7 @@ from pegboard.settings import load
 from pegboard_grep.engines import bundled, engine_for
 from pegboard_grep.grep import GrepInput, _search
 
-from .harness import CPU, MEMORY, Comparison, Measure, Pace, Samples, interleave
+from .harness import CPU, MEMORY, Comparison, Measure, Pace, Samples, interleave, peak_memory
 
 IN_FOLDER = 20
 ENDINGS = ("py", "txt", "md", "js", "log")
@@ -131,9 +131,9 @@ def memory(root: Path) -> None:
     """Print what Glob over everything adds to the memory of a process, and what it had before."""
     board, ctx = board_in(root)
     anyio.run(timed, board, ctx, "Glob", {"pattern": "*.none"})
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    before = peak_memory()
     anyio.run(timed, board, ctx, "Glob", {"pattern": "**/*", "respect_git_ignore": False})
-    print(before / 1024, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+    print(before, peak_memory())
 
 
 def compare_memory(root: Path, files: int) -> Comparison:

@@ -3,10 +3,11 @@
 
 from __future__ import annotations
 
+import heapq
 import os
 import stat
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Annotated
 
@@ -145,31 +146,30 @@ def _find(args: GlobInput, ctx: Context, root: str, pattern: str, tally: Tally, 
     scope = Scope.of(
         root, project=settings.root, include_ignored=not args.respect_git_ignore, hidden=hidden, named=named
     )
-    found = _matches(scope, matcher, tally, began + seconds, may_show, folders=args.include_dirs)
-    if not tally.timed_out:
-        found.sort()  # Newest first, then by path: times are negative.
-    limit = args.limit or LIMIT
-    page = [_shown(root, name, ctx) for _, name in found[args.offset : args.offset + limit]]
+    matches = _matches(scope, matcher, tally, began + seconds, may_show, folders=args.include_dirs)
+    # Newest first, then by path: times are negative. No more is kept than the page needs: 100,000 matches take memory,
+    # and Python would search them for garbage again and again.
+    newest = heapq.nsmallest(args.offset + (args.limit or LIMIT), matches)
+    page = [_shown(root, name, ctx) for _, name in newest[args.offset :]]
     return GlobOutput(
         root=root,
         filenames=page,
         numFiles=len(page),
-        totalMatches=len(found),
+        totalMatches=tally.matches,
         countIsComplete=not tally.timed_out,
-        truncated=len(found) > args.offset + len(page) or tally.timed_out,
+        truncated=tally.matches > args.offset + len(page) or tally.timed_out,
         offset=args.offset,
         durationMs=round((time.monotonic() - began) * 1000),
         timed_out=tally.timed_out,
         skipped=_skipped(tally, withheld=may_show is not None),
-        hint="" if found or "/" in pattern or pattern.startswith("**") else f"**/{pattern}",
+        hint="" if newest or "/" in pattern or pattern.startswith("**") else f"**/{pattern}",
     )
 
 
 def _matches(
     scope: Scope, matcher: Matcher, tally: Tally, deadline: float, may_show: PathFilter, *, folders: bool
-) -> list[tuple[int, str]]:
+) -> Iterator[tuple[int, str]]:
     """Every match that may be shown, with its modification time, negated so that the newest sorts first."""
-    found: list[tuple[int, str]] = []
     may_hold = matcher.may_hold
     if folders and may_hold is not None:  # A folder that matches must be visited even if nothing in it can match.
         holds = may_hold
@@ -183,8 +183,8 @@ def _matches(
         for name in names:
             changed = _changed(prefix + name, folders)
             if changed is not None:
-                found.append((-changed, folder.relative + name))
-    return found
+                tally.matches += 1
+                yield -changed, folder.relative + name
 
 
 def _shown_only(names: list[str], prefix: str, may_show: PathFilter) -> list[str]:
@@ -195,16 +195,14 @@ def _changed(path: str, folders: bool) -> int | None:
     """A file's modification time; None if it is neither a file nor a link to one, or no longer exists."""
     try:
         info = os.lstat(path)
-        mode = info.st_mode
-        if stat.S_ISLNK(mode):
-            try:
-                info = os.stat(path)
-                mode = info.st_mode
-            except OSError:  # A broken link is still a match.
-                return info.st_mtime_ns
     except OSError:
         return None
-    return info.st_mtime_ns if stat.S_ISREG(mode) or (folders and stat.S_ISDIR(mode)) else None
+    if stat.S_ISLNK(info.st_mode):
+        try:
+            info = os.stat(path)
+        except OSError:  # A broken link is still a match.
+            return info.st_mtime_ns
+    return info.st_mtime_ns if stat.S_ISREG(info.st_mode) or (folders and stat.S_ISDIR(info.st_mode)) else None
 
 
 def _folds_case(root: str) -> bool:
@@ -247,7 +245,7 @@ def _remarks(value: GlobOutput) -> list[str]:
         said.append(f"(Showing {value.offset + 1}-{last} of {at_least}{value.totalMatches}, newest first{more}.)")
     if value.timed_out:
         said.append(
-            "(The search timed out, so this list is incomplete and unsorted. Narrow path or pattern, or raise the "
+            "(The search timed out, so this list is incomplete. Narrow path or pattern, or raise the "
             "setting search.timeoutSeconds.)"
         )
     if skipped.withheld:

@@ -86,7 +86,7 @@ def _files(value: GrepOutput, ctx: Context, run: Run) -> None:
     if not value.timed_out:
         run.stamped.sort()
     value.totalLines = len(run.stamped)
-    value.filenames = [shown(path, ctx) for _, path in run.stamped[_span(value, value.totalLines)]]
+    value.filenames = [shown(run.path(path), ctx) for _, path in run.stamped[_span(value, value.totalLines)]]
     value.numFiles = value.numLines = len(value.filenames)
 
 

@@ -61,17 +61,17 @@ class Records:
 
 
 class FileRecords(Records):
-    """File names, each terminated by a NUL; `look` is called with each as it arrives."""
+    """File names, each terminated by a NUL; `look` is called with those of each chunk as it arrives."""
 
-    look: Callable[[bytes], None] = staticmethod(lambda path: None)
+    look: Callable[[list[bytes]], None] = staticmethod(lambda paths: None)
 
     def feed(self, data: bytes) -> None:
         """Parse a chunk of output."""
         *paths, self._pending = (self._pending + data).split(b"\0")
-        for path in paths:
-            if self.accepted(path):
-                self.files[path] = 0
-                self.look(path)
+        if self._accept is not None:
+            paths = [path for path in paths if self.accepted(path)]
+        self.files |= dict.fromkeys(paths, 0)
+        self.look(paths)
 
 
 class CountRecords(Records):

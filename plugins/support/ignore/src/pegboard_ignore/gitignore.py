@@ -49,19 +49,21 @@ class IgnoreRules:
 
     def decide(self, path: str, name: str, is_folder: bool) -> bool | None:
         """True when the last matching rule ignores, False when it re-includes, None when no rule matches."""
+        # This runs for every file and folder of a walk, hence no calls of max().
         best = self._names.get(name, -1)
-        if is_folder and self._folders:
-            best = max(best, self._folders.get(name, -1))
-        if self._endings and (dot := name.rfind(".")) >= 0:
-            best = max(best, self._endings.get(name[dot:], -1))
+        if is_folder and (at := self._folders.get(name, -1)) > best:
+            best = at
+        if self._endings and (at := self._endings.get(name[name.rfind(".") :], -1)) > best:
+            best = at
         if self._paths:
-            best = max(best, self._paths.get(path, -1))
-            if is_folder:
-                best = max(best, self._paths.get(f"{path}/", -1))
+            if (at := self._paths.get(path, -1)) > best:
+                best = at
+            if is_folder and (at := self._paths.get(f"{path}/", -1)) > best:
+                best = at
         if self._regex is not None:
             found = self._regex.match(f"{path}/" if is_folder else path)
-            if found is not None:
-                best = max(best, self._rest[(found.lastindex or 1) - 1][0])
+            if found is not None and (at := self._rest[(found.lastindex or 1) - 1][0]) > best:
+                best = at
         return None if best < 0 else not self._negated[best]
 
     def keeps(self, path: str, name: str) -> bool:

@@ -15,9 +15,10 @@ from pegboard_ignore.scope import VCS, Scope
 
 @dataclass(slots=True)
 class Tally:
-    """What a walk has skipped so far. A caller may set `stop` from another thread."""
+    """What a walk has met and skipped so far. A caller may set `stop` from another thread, and counts its matches."""
 
     folders: int = 0
+    matches: int = 0
     ignored_files: int = 0
     ignored_folders: int = 0
     heavy: int = 0
