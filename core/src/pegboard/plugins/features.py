@@ -25,10 +25,9 @@ class Features:
 
     def off(self, plugin: PluginName | PluginRecord) -> str | None:
         """Why this plugin must not be imported. Asked before anything of it is."""
-        names = (plugin["entry"], normalise(plugin["dist"]))
         holds_tools = plugin["family"] not in BY_FULL_NAME
         for word, layer, source in self.disable:
-            if word == plugin["entry"] or normalise(word) == names[1]:
+            if word == plugin["entry"] or normalise(word) == normalise(plugin["dist"]):
                 if not self._is_guarded(plugin, layer):
                     return f"{word} is disabled by {source}."
             elif holds_tools and word == plugin["family"]:

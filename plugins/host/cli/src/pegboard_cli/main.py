@@ -37,7 +37,7 @@ COMMANDS = {
 WITH_A_BOARD = ("call", "run", "demo", "why", "doctor", "prompt")
 """Commands that run plugins, which may fail in many ways and write to the log."""
 
-QUICK = (["tools"], ["__complete"])
+QUICK = (["tools"], ["__complete"], ["--help"], ["--version"])
 """Commands that leave nothing behind: what signals do by default is right for them, and saves them 3 ms."""
 
 ACTING = ("call", "run", "demo")
@@ -48,6 +48,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run `pegboard`. Returns the exit code."""
     words = list(sys.argv[1:] if argv is None else argv)
     if argv is not None or words[:1] in QUICK:
+        if argv is None:
+            _look_for_garbage_less_often()
         return _main(words)
     from pegboard_cli import signals
 
