@@ -21,13 +21,29 @@ ALWAYS_TWICE = ("core/", "plugins/host/session/", "plugins/support/processes/")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """In a short run of the whole, one test in three is repeated on the second event loop, chosen by its name."""
+    """In a short run of the whole, one test in three is repeated on the second event loop, chosen by its name.
+
+    Of a test with the mark `sample`, one case in so many is run: its cases are slow and much alike.
+    """
     if os.environ.get("PEGBOARD_TEST_SLOW"):
         return
     names = {item.nodeid for item in items}
     left_out = {name for name in names if _is_repeated(name, names) and crc32(name.encode()) % 3}
+    left_out |= _beyond_the_sample(items)
     config.hook.pytest_deselected(items=[item for item in items if item.nodeid in left_out])
     items[:] = [item for item in items if item.nodeid not in left_out]
+
+
+def _beyond_the_sample(items: list[pytest.Item]) -> set[str]:
+    cases: dict[str, list[str]] = {}
+    taken: dict[str, int] = {}
+    for item in items:
+        if mark := item.get_closest_marker("sample"):
+            test = item.nodeid.partition("[")[0]
+            cases.setdefault(test, []).append(item.nodeid)
+            taken[test] = mark.args[0]
+    # By name, so that all workers choose the same; the order of the items differs from run to run.
+    return {name for test, names in cases.items() for at, name in enumerate(sorted(names)) if at % taken[test]}
 
 
 def _is_repeated(name: str, names: set[str]) -> bool:

@@ -231,6 +231,7 @@ def guarded(share: Share) -> Path:
     return share("guarded", make) / "pegboard.pyz"
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("case", ["sandbox", "hooks", *RULES])
 def test_a_guard_that_a_bundle_lacks_stops_what_acts(unguarded: Path, tmp_path: Path, case: str) -> None:
     values, reason = (ASKED | RULES)[case]

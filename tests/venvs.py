@@ -180,7 +180,7 @@ class Supplies:
         names = [wheel.name.partition("-")[0] for wheel in self.wheelhouse.glob("*.whl")]
         uv("pip", "install", "-p", sys.executable, *places, *names, cache=self.cache)
         then = time.time() - SETTLED_SECONDS
-        for file in first.rglob("*.py"):
+        for file in (path for path in first.rglob("*") if path.is_file()):
             os.utime(file, (then, then))
 
 

@@ -8,6 +8,7 @@ from typing import Any
 from pegboard import Allow, Board
 from pegboard.settings import load
 from pegboard_session import ReplayProvider
+from pegboard_testing.warm import known_plugins
 
 YES = Allow("Answered by the test.", layer="ask")
 
@@ -25,6 +26,8 @@ def provider(*turns: dict[str, Any]) -> ReplayProvider:
 
 
 def board_with(folder: Path, *plugins: object, **settings: Any) -> Board:
-    env = {"HOME": str(folder.parent / f"{folder.name}-home"), "PATH": ""}
+    home = folder.parent / f"{folder.name}-home"
+    env = {"HOME": str(home), "PATH": ""}
     made = load(folder, env, settings, managed=str(folder / "managed"))
-    return Board.load(settings=made, env=env, plugins=plugins)
+    with known_plugins(home):
+        return Board.load(settings=made, env=env, plugins=plugins)

@@ -204,6 +204,7 @@ OWN = sorted(
 )
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("project", OWN, ids=lambda project: project.name)
 def test_our_own_plugins_have_no_findings(project: Path, tmp_path: Path) -> None:
     """The promises of their tools are tests of their own; PEGBOARD_TEST_SLOW=1 lets the command check them too."""

@@ -10,6 +10,7 @@ import anyio
 from pegboard import Allow, Board, Deny, hookimpl
 from pegboard.settings import load
 from pegboard_lsp.hub import hub_of
+from pegboard_testing.warm import known_plugins
 
 HERE = Path(__file__).parent
 RAW = HERE / "raw_server.py"
@@ -44,7 +45,8 @@ class World:
 
     def board(self, *plugins, trusted=False, **settings):
         made = load(str(self.project), self.env, trusted=trusted, application=settings)
-        board = Board.load(cwd=self.project, settings=made, env=self.env, plugins=plugins)
+        with known_plugins(self.home):
+            board = Board.load(cwd=self.project, settings=made, env=self.env, plugins=plugins)
         self.boards.append(board)
         return board
 

@@ -27,7 +27,7 @@ def world(tmp_path, monkeypatch):
 
     made = World(tmp_path)
     monkeypatch.setenv("HOME", str(made.home))
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     return made
 

@@ -172,9 +172,9 @@ async def test_five_hundred_skills_stay_within_the_budget(world):
     assert "skill-000" in "".join(told)
 
 
-def test_a_damaged_index_is_made_anew(world, tmp_path):
+def test_a_damaged_index_is_made_anew(world):
     world.skill("one")
-    cache = tmp_path / "cache/pegboard/skills.json"
+    cache = world.home / ".cache/pegboard/skills.json"
     cache.parent.mkdir(parents=True)
     cache.write_text('{"version": 1, "files": {"x": 3}}')
     assert [skill.name for skill in discover(world.settings(), os.environ)] == ["one"]
@@ -195,4 +195,23 @@ async def test_what_a_skill_allows_does_not_count_for_files_that_arguments_name(
     assert "outside the working directories" in outside
     assert "our own" in inside
     assert "the secret" not in outside + inside
+    assert world.person.asked == []
+
+
+@pytest.mark.parametrize(
+    "args",
+    ["../home/secret.txt", "~/secret.txt", "../home/s*t.txt", "link.txt", "../hom[e]/secret.txt", "-A ../home/*"],
+)
+async def test_nor_for_files_that_arguments_name_in_a_command(world, args):
+    world.put("secret.txt", "the secret", at=world.home)
+    world.put("own.txt", "our own")
+    (world.repo / "link.txt").symlink_to(world.home / "secret.txt")
+    world.skill("look", "allowed-tools: Bash(cat:*)\n", "!`cat $ARGUMENTS`")
+    turns = [use("look", args), use("look", "own.txt")]
+    async with world.session(*turns, says(), permissions={"allow": ["Skill"]}) as session:
+        await session.run("Go")
+    outside, inside = results(session)
+    assert "The skill look was stopped" in outside
+    assert "the secret" not in outside
+    assert "our own" in inside
     assert world.person.asked == []

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pegboard import Allow, Board, hookimpl
 from pegboard.settings import load
 from pegboard_session import ReplayProvider, Session
+from pegboard_testing.warm import known_plugins
 
 
 class Person:
@@ -45,7 +46,8 @@ class World:
         return self.board_of(self.settings(trusted=trusted, cwd=cwd, **given), asks=asks)
 
     def board_of(self, settings, *, asks=True):
-        return Board.load(settings=settings, plugins=[self.person] if asks else [])
+        with known_plugins(self.home):
+            return Board.load(settings=settings, plugins=[self.person] if asks else [])
 
     def session(self, *turns, board=None, **given):
         return Session(board or self.board(**given), ReplayProvider(list(turns)))

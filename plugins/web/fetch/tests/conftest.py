@@ -14,6 +14,7 @@ import trustme
 
 from pegboard import Board, Call, Result, Tool
 from pegboard.settings import load
+from pegboard_testing.warm import known_plugins
 from pegboard_webfetch import WebFetch
 from pegboard_webfetch.cache import Cache
 
@@ -104,7 +105,8 @@ def make_board(
         home = tmp_path.parent / f"{tmp_path.name}-home"
         env = {"HOME": str(home), "PATH": "", "PEGBOARD_DISABLE": "pegboard-webfetch"}
         settings = load(tmp_path, env, managed=str(home / "managed"))
-        return Board.load(settings=settings, env=env, plugins=[answers], tools=[tool], **more)
+        with known_plugins(home):
+            return Board.load(settings=settings, env=env, plugins=[answers], tools=[tool], **more)
 
     return make
 

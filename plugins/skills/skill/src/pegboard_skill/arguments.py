@@ -54,12 +54,16 @@ class Arguments:
 
         def checked(found: re.Match[str]) -> str:
             said = value(found)
-            is_given = not found["literal"] and not found["variable"] and said != found[0]
-            if is_given and (fault := fault_in(command, found.start(), said)):
+            if _is_given(found, said) and (fault := fault_in(command, found.start(), said)):
                 raise ArgumentError(fault)
             return said
 
         return PLACE.sub(checked, command)
+
+    def are_in(self, text: str) -> bool:
+        """Whether a text refers to what was given."""
+        value = self._value(self.words)
+        return any(_is_given(found, value(found)) for found in PLACE.finditer(text))
 
     def _value(self, words: list[str]) -> Callable[[re.Match[str]], str]:
         def value(found: re.Match[str]) -> str:
@@ -81,6 +85,10 @@ class Arguments:
             return words[at] if 0 <= at < len(words) else found[0]
 
         return value
+
+
+def _is_given(found: re.Match[str], said: str) -> bool:
+    return not found["literal"] and not found["variable"] and said != found[0]
 
 
 def first_number(text: str, *, is_command: bool) -> int:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from pegboard import Allow, Context, Decision, Deny, Facts, Settings, Tool
 from pegboard.settings import Layer
 from pegboard_rules import check_permission
+from pegboard_skill.insertion import grants_count
 from pegboard_skill.skill_file import Skill
 
 if TYPE_CHECKING:
@@ -54,9 +55,11 @@ class Grants:
     def opinions(self, tool: Tool[Any, Any], args: Input, facts: Facts, ctx: Context) -> Sequence[Decision]:
         """What the skills in use think of a call."""
         said: list[Decision] = []
+        counts = grants_count(facts, ctx)
         for skill, rules in self._active:
             found = check_permission(tool, args, facts, replace(ctx, settings=rules)) or ()
             decided = [opinion for opinion in found if isinstance(opinion, (Allow, Deny)) and opinion.layer == "rules"]
+            decided = [opinion for opinion in decided if counts or isinstance(opinion, Deny)]
             said += [_by_skill(opinion, skill, tool.name) for opinion in decided]
         return said
 

@@ -13,7 +13,7 @@ from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
-from pegboard import JSON, Context, Decision, Deny, Result, ToolError
+from pegboard import JSON, Context, Decision, Deny, Facts, Result, ToolError
 from pegboard.permission import WorkingDirectories
 from pegboard_skill.arguments import ArgumentError, Arguments
 from pegboard_skill.pieces import files_in, pieces_of
@@ -24,6 +24,7 @@ SHELLS = ("", "bash", "sh")
 SHOWN = 120
 
 _asked: ContextVar[list[Decision] | None] = ContextVar("what an insertion would have asked", default=None)
+_is_given: ContextVar[bool] = ContextVar("whether arguments are part of the command that is inserted", default=False)
 
 
 def refuse_to_ask(decision: Decision) -> Deny | None:
@@ -33,6 +34,17 @@ def refuse_to_ask(decision: Decision) -> Deny | None:
         return None
     asked.append(decision)
     return Deny(f"{decision.reason} A skill never asks about what it inserts.", layer="ask", rule=decision.rule)
+
+
+def grants_count(facts: Facts, ctx: Context) -> bool:
+    """Whether what a skill allows counts for a call: not where arguments may have named a file from elsewhere.
+
+    Options and patterns can name one too, so what the command would touch is looked at, not only its words.
+    """
+    if not _is_given.get():
+        return True
+    inside = WorkingDirectories.of(ctx)
+    return all(inside.contain(path) for path in facts.paths)
 
 
 @contextmanager
@@ -58,7 +70,7 @@ class Insertion:
         mentioned: dict[str, bool] = {}
         for piece in pieces_of(body):
             if piece.is_command:
-                made.append(await self._run(self._filled(piece.text).strip()))
+                made.append(await self._insert(piece.text))
                 continue
             text = self._arguments.put_into(piece.text)
             made.append(text)
@@ -69,6 +81,28 @@ class Insertion:
         if self._arguments.raw and not self._arguments.is_used:
             whole = f"{whole.rstrip()}\n\nARGUMENTS: {self._arguments.raw}"
         return whole + "".join([await self._file(path) for path in self._existing(mentioned)])
+
+    async def _insert(self, template: str) -> str:
+        command = self._filled(template)
+        is_given = self._arguments.are_in(template)
+        if is_given:
+            self._refuse_files_elsewhere()
+        token = _is_given.set(is_given)
+        try:
+            return await self._run(command.strip())
+        finally:
+            _is_given.reset(token)
+
+    def _refuse_files_elsewhere(self) -> None:
+        named = {part for word in self._arguments.words for part in (word, word.rpartition("=")[2]) if part}
+        for path in (self._ctx.resolve(part) for part in sorted(named)):
+            if os.path.exists(path):
+                self._require_inside(path)
+
+    def _require_inside(self, path: Path) -> None:
+        if not WorkingDirectories.of(self._ctx).hold(os.path.realpath(path)):
+            reason = f"the file {path}, which its arguments mention, is outside the working directories"
+            raise self._stopped(f"{reason}. What a skill allows does not count for files that others name.")
 
     def _filled(self, command: str) -> str:
         try:
@@ -106,9 +140,8 @@ class Insertion:
         for path, is_own in mentioned.items():
             places = (self._ctx.resolve(path), Path(self._skill.folder, path))
             there = next((place for place in places if os.path.isfile(place)), None)
-            if there and not is_own and not WorkingDirectories.of(self._ctx).hold(os.path.realpath(there)):
-                reason = f"the file {there}, which its arguments mention, is outside the working directories"
-                raise self._stopped(f"{reason}. What a skill allows does not count for files that others name.")
+            if there and not is_own:
+                self._require_inside(there)
             if there and there not in found:
                 found.append(there)
         return found[:MOST_FILES]

@@ -25,7 +25,8 @@ GRACE = 2.0
 PATIENCE = 2.0
 """Seconds that a killed tree may take to disappear; only a process stuck in the kernel needs longer."""
 FEW = 64
-TRIES = 100
+BECOMING = 0.5
+"""Seconds that a process may take to turn into another program: its file can come from a slow disk."""
 
 log = logging.getLogger("pegboard")
 
@@ -188,20 +189,25 @@ def _fields(pid: int) -> list[bytes]:
 def environ_of(pid: int) -> bytes:
     """The environment of a process, or nothing.
 
-    While a process turns into another program, its environment seems empty for some microseconds. Looking away then
-    would lose a descendant that has just left our session. Only an orphan is worth the wait: all others are found
-    through their parents.
+    While a process turns into another program, its environment seems empty, usually for some microseconds. Looking
+    away then would lose a descendant that has just left our session. Only an orphan is worth the wait: all others are
+    found through their parents.
     """
-    for _ in range(TRIES):
+    deadline, is_settled = time.monotonic() + BECOMING, False
+    while True:
         try:
             with open(f"/proc/{pid}/environ", "rb", buffering=0) as file:
                 data = file.readall()
         except OSError:  # another user's process; if it is ours, its session tells
             return b""
-        if data or not _is_becoming(pid) or not _is_orphan(pid):
+        if data or is_settled or time.monotonic() > deadline:
             return data
-        time.sleep(0.000_2)
-    return b""
+        if _is_becoming(pid):
+            if not _is_orphan(pid):
+                return data
+            time.sleep(0.000_2)
+        else:
+            is_settled = True  # perhaps only since the environment was read, so it is read once more
 
 
 def _is_orphan(pid: int) -> bool:
