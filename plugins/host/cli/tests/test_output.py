@@ -11,7 +11,8 @@ from pegboard_cli.output import indented
 from pegboard_cli.tools_command import parsed
 
 PLAIN = st.none() | st.booleans() | st.integers() | st.floats() | st.text()
-DATA = st.recursive(PLAIN, lambda inner: st.lists(inner) | st.dictionaries(st.text() | st.integers(), inner))
+KEYS = st.text() | st.integers() | st.booleans() | st.sampled_from(["name", "tokens", "açaí"])
+DATA = st.recursive(PLAIN, lambda inner: st.lists(inner) | st.dictionaries(KEYS, inner))
 
 
 @given(DATA)

@@ -46,8 +46,8 @@ def indented(value: Any, margin: str = "\n") -> str:
     if kind is int:
         return str(value)
     inner = f"{margin} "
-    if kind is dict and {*map(type, value)} <= {str}:
-        items = [f"{inner}{indented(key)}: {indented(item, inner)}" for key, item in value.items()]
+    if kind is dict and {*map(type, value)} <= {str} and all(map(str.isidentifier, value)):
+        items = [f'{inner}"{key}": {indented(item, inner)}' for key, item in value.items()]
         return f"{{{','.join(items)}{margin}}}" if value else "{}"
     if kind is list:
         return f"[{','.join([inner + indented(item, inner) for item in value])}{margin}]" if value else "[]"
