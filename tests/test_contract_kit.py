@@ -148,7 +148,7 @@ def of_its_plugin(tool: Tool[Any, Any]) -> Iterator[dict[str, Any]]:
     hooks.get("pytest_unconfigure", lambda: None)()
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("tool", built_in_tools(), ids=lambda tool: tool.name)
 def test_every_built_in_tool_keeps_its_promises(tool: Tool[Any, Any], of_its_plugin: dict[str, Any]) -> None:
     assert_contract(tool, **of_its_plugin)

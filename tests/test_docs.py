@@ -98,7 +98,9 @@ def test_code_blocks_run(page, block, tmp_path, word_count):
     script = tmp_path / ("test_block.py" if is_test else "block.py")
     script.write_text(AROUND_A_HOOK.format(block=block) if page == HOOKS else block)
     env = {k: v for k, v in os.environ.items() if not k.startswith(("PEGBOARD_", "ANTHROPIC_"))}
-    env |= {"HOME": str(tmp_path / "home"), "PYTHONPATH": str(word_count)}
+    # What is installed is the same for all blocks, so they share the index of it.
+    cache = word_count.with_name("cache-of-the-blocks")
+    env |= {"HOME": str(tmp_path / "home"), "PYTHONPATH": str(word_count), "XDG_CACHE_HOME": str(cache)}
     command = [sys.executable, *(["-m", "pytest", "-q", "-p", "no:cacheprovider"] if is_test else []), str(script)]
     done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from pegboard_testing.warm import warm
+
 from .pages import Step, blocks, install_word_count, play, steps
 from .venvs import REPOSITORY
 
@@ -125,11 +127,11 @@ def test_every_command_of_a_page_works_as_shown(page: Path, tmp_path: Path) -> N
     programs = [tmp_path / "venv/bin", Path(sys.executable).parent, Path(sys.base_prefix, "bin")]
     env = {
         "PATH": os.pathsep.join([*map(str, programs), "/usr/bin", "/bin"]),
-        "HOME": str(tmp_path / "home"),
+        "HOME": str(warm(tmp_path / "home")),
         "LANG": "C.UTF-8",
-        "PYTHONPATH": str(tmp_path / "site"),
     }
-    (tmp_path / "home").mkdir()
+    if (tmp_path / "site").exists():
+        env["PYTHONPATH"] = str(tmp_path / "site")
     play([step for step in steps(page) if not reason_not_to_type(step.command)], env, project, CODES)
 
 

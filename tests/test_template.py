@@ -53,6 +53,7 @@ def test_the_short_list_of_choices_has_every_pair() -> None:
         assert pairs == {(choice[first], choice[second]) for choice in ALL}
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("choice", CHOICES, ids="-".join)
 def test_a_new_tool_passes_its_tests_is_found_is_called_and_goes_away(
     choice: tuple[str, str, str],
@@ -78,6 +79,7 @@ def test_a_new_tool_passes_its_tests_is_found_is_called_and_goes_away(
     assert "Tally" not in said(programs, tmp_path, "pegboard", "tools")
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("choice", CHOICES, ids="-".join)
 def test_plain_cookiecutter_makes_the_same_and_it_is_clean(choice: tuple[str, str, str], tmp_path: Path) -> None:
     done = new(tmp_path / "ours", "Word Count", "--author", "Acme", *flags(*choice))
