@@ -20,14 +20,19 @@ PARTITIONS = ("built-in", "third-party", "dynamic")
 class Entry:
     """One tool in the pool, as plain data. The tool itself may not be imported yet."""
 
-    __slots__ = ("deferred", "dist", "entry", "family", "name", "overrides", "partition", "record", "version")
+    __slots__ = ("deferred", "dist", "entry", "family", "overrides", "partition", "record", "version")
 
     def __init__(self, record: ToolRecord, plugin: ToolOwner, partition: str) -> None:
-        self.record, self.partition, self.name = record, partition, record["name"]
+        self.record, self.partition = record, partition
         self.dist, self.version = plugin["dist"], plugin["version"]
         self.entry, self.family = plugin["entry"], plugin["family"]
         self.overrides = plugin.get("overrides", False)
         self.deferred = False
+
+    @property
+    def name(self) -> str:
+        """What the model calls."""
+        return self.record["name"]
 
     @property
     def definition(self) -> bytes:
