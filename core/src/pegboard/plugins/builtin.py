@@ -15,12 +15,13 @@ RESERVED = frozenset(OWNERS) | frozenset(ALIASES)
 BY_FULL_NAME = ("providers", "policy", "support")
 """Families that hold no tools: family switches do not reach them, their plugins are named one by one."""
 
-FAMILIES = tuple(sorted({entry.partition(".")[0] for _, entry in PLUGINS} - {*BY_FULL_NAME}))
+ENTRIES = frozenset(entry for _, entry in PLUGINS)
+FAMILIES = tuple(sorted({entry.partition(".")[0] for entry in ENTRIES} - {*BY_FULL_NAME}))
 
 
 def is_builtin(dist: str, entry: str) -> bool:
     """Whether this plugin is one of Pegboard's own."""
-    return (normalise(dist), entry) in PLUGINS
+    return entry in ENTRIES and (normalise(dist), entry) in PLUGINS
 
 
 def is_own(dist: str) -> bool:

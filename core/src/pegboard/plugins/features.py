@@ -25,10 +25,9 @@ class Features:
 
     def off(self, plugin: PluginName | PluginRecord) -> str | None:
         """Why this plugin must not be imported. Asked before anything of it is."""
-        names = (plugin["entry"], normalise(plugin["dist"]))
         holds_tools = plugin["family"] not in BY_FULL_NAME
         for word, layer, source in self.disable:
-            if word == plugin["entry"] or normalise(word) == names[1]:
+            if word == plugin["entry"] or normalise(word) == normalise(plugin["dist"]):
                 if not self._is_guarded(plugin, layer):
                     return f"{word} is disabled by {source}."
             elif holds_tools and word == plugin["family"]:
@@ -78,12 +77,8 @@ class Features:
 
     def _strange_words(self, plugins: Iterable[PluginRecord], tools: Iterable[str]) -> list[tuple[str, Notice, bool]]:
         """Each word that names nothing: its layer, what to say, and whether it is nearly a name of ours."""
-        said = [(word, layer, source) for word, layer, source in self.disable]
-        said += [
-            (word, layer.name, layer.source_of("only"))
-            for layer in self.settings.holders("only")
-            for word in layer.values["only"]
-        ]
+        only = ((word, layer) for layer in self.settings.holders("only") for word in layer.values["only"])
+        said = [*self.disable, *((word, layer.name, layer.source_of("only")) for word, layer in only)]
         if not said:
             return []
         dists = {dist for dist, _ in PLUGINS}

@@ -53,10 +53,10 @@ def guard_problems(
         for name, source in features.settings.unkept
         if GUARDS[name]["owner"] not in brought
     ]
-    by_entry = {(normalise(plugin["dist"]), plugin["entry"]): plugin for plugin in found}
     for name, source, owner, entries in _asked(features):
         for entry in entries if owner not in brought else ():
-            reason = _absence(by_entry.get((owner, entry)), owner, entry, features)
+            kept = (p for p in found if p["entry"] == entry and normalise(p["dist"]) == owner)
+            reason = _absence(next(kept, None), owner, entry, features)
             if reason:
                 words = f"{source}: {name} needs {entry}. {reason} Fix that, or remove {name}."
                 problems.append(PolicyError(words, kind="guard-missing"))

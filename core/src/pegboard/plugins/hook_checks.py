@@ -66,8 +66,9 @@ def unspecified_hooks(plugin: Any, known: Mapping[str, HookRecord]) -> list[str]
 
 
 def _implementations(plugin: Any) -> Iterator[tuple[str, Any, dict[str, Any]]]:
+    module = vars(plugin) if inspect.ismodule(plugin) else None  # What `getattr_static` finds, in a tenth of its time.
     for attribute in dir(plugin):
-        function = inspect.getattr_static(plugin, attribute, None)
+        function = module.get(attribute) if module else inspect.getattr_static(plugin, attribute, None)
         function = getattr(function, "__func__", function)
         options = getattr(function, "pegboard_impl", None)
         if isinstance(options, dict):

@@ -211,13 +211,13 @@ def _not_installed(
 ) -> list[Absent]:
     """Built-in tools that no installed plugin provides, so that their absence has a reason too."""
     here = {entry.name for entry in entries} | {gone.name for gone in absent}
-    found = {(normalise(plugin["dist"]), plugin["entry"]) for plugin in plugins}
     gone = []
     for name, (dist, entry) in OWNERS.items():
         if name not in here:
             family = entry.partition(".")[0]
             off = features.off({"dist": dist, "entry": entry, "family": family})
-            lacking = "in this version has no such tool" if (dist, entry) in found else "is not installed"
+            found = any(plugin["entry"] == entry and normalise(plugin["dist"]) == dist for plugin in plugins)
+            lacking = "in this version has no such tool" if found else "is not installed"
             reason = off or f"{dist} {lacking}."
             gone.append(Absent(name, dist, family, "features" if off else "not-installed", reason))
     return gone

@@ -20,7 +20,7 @@ def settle(entries: Sequence[Entry], prefer: Mapping[str, str]) -> tuple[list[En
     absent: list[Absent] = []
     notices = []
     for name, claimants in claims.items():
-        chosen = next((c for c in claimants if normalise(c.dist) == normalise(prefer.get(name, ""))), None)
+        chosen = next((c for c in claimants if name in prefer and normalise(c.dist) == normalise(prefer[name])), None)
         if name in prefer and chosen is None:
             notices.append(Notice(prefer[name], f"prefer: {prefer[name]} has no usable tool {name!r}."))
         owner = chosen or _owner(name, claimants)

@@ -7,33 +7,36 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from pegboard import Context, Fine, Settings, hookimpl
-from pegboard_agent.catalogue import catalogue, listing
-from pegboard_agent.kinds import ALIASES, BUILT_IN
-from pegboard_agent.service import SERVICE, find_agents_service
-from pegboard_session import AgentDefinition
 
 if TYPE_CHECKING:
     from pegboard import Board
     from pegboard_agent.agent import Agent
     from pegboard_agent.run_as_agent import AgentRole
-    from pegboard_session import PromptPart, Session
+    from pegboard_session import AgentDefinition, PromptPart, Session
+
+# Imports happen inside functions: every board loads these hooks, and only a session has agents.
 
 
 @hookimpl
 def register_tools() -> list[Agent]:
-    from pegboard_agent.agent import Agent  # Imported late: its input takes time that only the first call needs.
+    from pegboard_agent.agent import Agent
 
     return [Agent()]
 
 
 @hookimpl
 def register_agents() -> list[AgentDefinition]:
+    from pegboard_agent.kinds import BUILT_IN
+
     return list(BUILT_IN)
 
 
 @hookimpl
 def find_agents(settings: Settings, registered: Mapping[str, AgentDefinition]) -> Mapping[str, AgentDefinition]:
     """Those in files, as the tool would start them."""
+    from pegboard_agent.catalogue import catalogue
+    from pegboard_agent.kinds import ALIASES
+
     found = catalogue(settings, registered)
     return {**{alias: kind for alias in ALIASES if (kind := found.get(alias))}, **found.kinds}
 
@@ -43,7 +46,7 @@ def register_services(settings: Settings, env: Mapping[str, str]) -> dict[str, o
     """Let a host make a person's own session an agent: `run_as_agent(board, definition, ctx)`."""
 
     def run_as_agent(board: Board, definition: AgentDefinition, ctx: Context) -> AgentRole:
-        from pegboard_agent.run_as_agent import as_agent  # Imported late: listing tools does not need the session loop.
+        from pegboard_agent.run_as_agent import as_agent
 
         return as_agent(board, definition, ctx)
 
@@ -53,7 +56,8 @@ def register_services(settings: Settings, env: Mapping[str, str]) -> dict[str, o
 @hookimpl
 def register_session_services(session: Session) -> dict[str, object]:
     """Let the tools of a conversation start sub-agents."""
-    from pegboard_agent.subagents import SubAgents  # Imported late: listing tools does not need the session loop.
+    from pegboard_agent.service import SERVICE
+    from pegboard_agent.subagents import SubAgents
 
     return {SERVICE: SubAgents(session)}
 
@@ -74,6 +78,9 @@ def system_prompt_parts(session: Session, ctx: Context) -> list[PromptPart]:
 @hookimpl
 def start_session(ctx: Context) -> str | None:
     """Tell the model which kinds of agents there are. Not in the tool's definition: that is the same everywhere."""
+    from pegboard_agent.catalogue import catalogue, listing
+    from pegboard_agent.service import find_agents_service
+
     agents = find_agents_service(ctx)
     if agents is None or "Agent" not in agents.tools():
         return None
@@ -83,8 +90,9 @@ def start_session(ctx: Context) -> str | None:
 @hookimpl
 def diagnose(settings: Settings) -> list[str]:
     """What is wrong with the definitions, with file and line."""
-    # Imported here because only this command needs to know every tool there is.
     from pegboard.hosting import Features, assemble, load_index
+    from pegboard_agent.catalogue import catalogue
+    from pegboard_agent.kinds import BUILT_IN
 
     features = Features(settings)
     found = load_index(lambda plugin: features.off(plugin) is None)["plugins"]

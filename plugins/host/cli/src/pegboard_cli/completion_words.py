@@ -37,7 +37,7 @@ def parser_of(command: str) -> argparse.ArgumentParser | None:
     module = import_module(f"pegboard_cli.{command}_command")
     try:
         with options.capturing(CapturedParser):
-            module.run([])
+            module.run(["--help"])  # Never shown: the parser is caught before it reads a word.
     except CapturedParser as captured:
         return captured.parser
     return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 from pegboard import PegboardError
@@ -56,10 +57,20 @@ def show_help() -> int:
 
 def show_version() -> int:
     """`pegboard --version`."""
-    from importlib.metadata import version
-
-    sys.stdout.write(f"pegboard {version('pegboard-cli')} (core {version('pegboard-core')})\n")
+    sys.stdout.write(f"pegboard {version_of('pegboard-cli')} (core {version_of('pegboard-core')})\n")
     return OK
+
+
+def version_of(dist: str) -> str:
+    """The version of a distribution, from the folder that its installer has named after it."""
+    stem, end = dist.replace("-", "_") + "-", ".dist-info"
+    for place in sys.path:
+        for name in os.listdir(place) if os.path.isdir(place) else ():
+            if name.startswith(stem) and name.endswith(end):
+                return name[len(stem) : -len(end)]
+    from importlib.metadata import version  # For everything else: to import it takes 54 ms.
+
+    return version(dist)
 
 
 def foreign_commands() -> list[CommandRecord]:

@@ -37,7 +37,7 @@ COMMANDS = {
 WITH_A_BOARD = ("call", "run", "demo", "why", "doctor", "prompt")
 """Commands that run plugins, which may fail in many ways and write to the log."""
 
-QUICK = (["tools"], ["__complete"])
+QUICK = (["tools"], ["__complete"], ["--help"], ["--version"])
 """Commands that leave nothing behind: what signals do by default is right for them, and saves them 3 ms."""
 
 ACTING = ("call", "run", "demo")
@@ -46,21 +46,28 @@ ACTING = ("call", "run", "demo")
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run `pegboard`. Returns the exit code."""
-    words = list(sys.argv[1:] if argv is None else argv)
-    if argv is not None or words[:1] in QUICK:
-        return _main(words)
+    if argv is not None:
+        return _main(list(argv))
+    words = sys.argv[1:]
+    _look_for_garbage_less_often()
+    try:
+        return _main(words) if words[:1] in QUICK else _stoppable(words)
+    finally:
+        _leave_quickly()
+
+
+def _stoppable(words: list[str]) -> int:
+    """Run a command that may have something to undo or to tell when a signal ends it."""
     from pegboard_cli import signals
 
     try:
         _speak_utf8()
-        _look_for_garbage_less_often()
         signals.install()
         return _main(words)
     except signals.Stopped as stopped:
         return stopped.code
     finally:
         signals.close()
-        _leave_quickly()
 
 
 def _look_for_garbage_less_often() -> None:

@@ -1,4 +1,4 @@
-"""What the commands share: their common options, and settings with the command line as a layer."""
+"""What the commands share: their common options."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ import os
 import sys
 from contextlib import contextmanager
 
-from pegboard import Settings
-from pegboard.settings import load, project_root, working_directory
 from pegboard.wording import listed
-from pegboard_cli import output
-from pegboard_trust import Trust
+from pegboard_cli.given_settings import settings_at as settings_at
+from pegboard_cli.given_settings import settings_for as settings_for
+from pegboard_cli.given_settings import warn as warn
+from pegboard_cli.given_settings import words as words
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator
     from typing import Any
 
-    from pegboard import Board, PegboardError
+    from pegboard import Board
 
 
 PROVIDER = "the provider: anthropic, openai or another that is installed"
@@ -90,50 +90,3 @@ def listing(made: argparse.ArgumentParser) -> None:
 def trusting(made: argparse.ArgumentParser) -> None:
     """The option of commands that act on a project's settings."""
     made.add_argument("--trust", action="store_true", help="trust this project's settings for this command only")
-
-
-def settings_for(options: argparse.Namespace, **cli: Any) -> Settings:
-    """Settings with the options of the command line as their layer."""
-    if options.cwd and not os.path.isdir(options.cwd):
-        made = argparse.ArgumentParser(prog="pegboard")
-        made.error(f"--cwd: there is no folder {options.cwd!r}")
-    return settings_at(options.cwd, options, **cli)
-
-
-def settings_at(folder: str | None, options: argparse.Namespace, **cli: Any) -> Settings:
-    """Settings as they are in a folder. Whether its project is trusted is known before any file of it is read."""
-    only = [words(given) for given in options.only or ()]
-    disable = words(",".join([*(options.no_family or ()), *(options.no_tool or ())]))
-    if disable:
-        cli["disable"] = disable
-    if only:
-        cli["only"] = [word for word in only[0] if all(word in other for other in only[1:])]
-    if folders := getattr(options, "plugin_dir", None):
-        cli["pluginDirs"] = [os.path.abspath(name) for name in folders]
-    if options.mcp_config:
-        cli["mcp"] = {"config": options.mcp_config}
-    store = Trust.of()
-    root = project_root(os.path.abspath(folder or working_directory()), os.environ)
-    trusted = getattr(options, "trust", False) or store.trusts(root)
-    settings = load(folder, cli=cli, settings_file=options.settings, trusted=trusted, vouches=store.vouches)
-    if not settings.holders("pluginDirs"):
-        return settings
-    from pegboard_definitions import with_plugins  # Few people have plugins on disk.
-
-    return with_plugins(settings)
-
-
-def words(text: str) -> list[str]:
-    """`a, b` as a list."""
-    return [word.strip() for word in text.split(",") if word.strip()]
-
-
-def warn(settings: Settings, notices: list[Any] | None = None, problems: Sequence[PegboardError] = ()) -> None:
-    """Say on stderr what is wrong or odd; commands that only list things continue."""
-    seen = [f"error: {problem}" for problem in (*settings.problems, *problems)]
-    seen += [f"warning: {notice}" for notice in (settings.notices if notices is None else notices)]
-    said = {str(problem) for problem in problems}
-    for line in dict.fromkeys(seen):
-        if line.removeprefix("warning: ") in said:
-            continue  # It is an error as well.
-        sys.stderr.write(f"pegboard: {output.visible(line)}\n")

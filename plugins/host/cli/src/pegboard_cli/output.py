@@ -27,9 +27,33 @@ def styled(text: str, style: str) -> str:
 
 def print_json(value: Any) -> None:
     """One JSON document, readable and stable."""
+    sys.stdout.write(indented(value) + "\n")
+
+
+NAMES = {True: "true", False: "false", None: "null"}
+
+
+def indented(value: Any, margin: str = "\n") -> str:
+    """What `json.dumps(value, indent=1, ensure_ascii=False)` makes.
+
+    Importing `json` takes 11 ms, where bare Python starts in 15, and its encoder that indents is slow.
+    """
+    kind = type(value)
+    if kind is str and value.isprintable() and '"' not in value and "\\" not in value:
+        return f'"{value}"'
+    if kind is bool or value is None:
+        return NAMES[value]
+    if kind is int:
+        return str(value)
+    inner = f"{margin} "
+    if kind is dict and {*map(type, value)} <= {str} and all(map(str.isidentifier, value)):
+        items = [f'{inner}"{key}": {indented(item, inner)}' for key, item in value.items()]
+        return f"{{{','.join(items)}{margin}}}" if value else "{}"
+    if kind is list:
+        return f"[{','.join([inner + indented(item, inner) for item in value])}{margin}]" if value else "[]"
     import json
 
-    sys.stdout.write(json.dumps(value, indent=1, ensure_ascii=False) + "\n")
+    return json.dumps(value, indent=1, ensure_ascii=False).replace("\n", margin)
 
 
 def print_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:

@@ -7,7 +7,8 @@ import sys
 
 from pegboard.hosting import Features, assemble, guard_problems, load_index
 from pegboard.wording import counted
-from pegboard_cli import options, output
+from pegboard_cli import output
+from pegboard_cli.given_settings import settings_for, switches, warn
 from pegboard_cli.main import OK, USAGE
 from pegboard_session import DeferralPolicy
 
@@ -33,6 +34,23 @@ EXAMPLES = """\
 
 def run(words: list[str]) -> int:
     """The command."""
+    given: Any = switches(words, "json", "all", "request")
+    if given:
+        return list_all(pool_with_warnings(settings_for(given)), given)
+    given = parsed(words)
+    settings = settings_for(given)
+    if given.act == "search":
+        from pegboard_cli.tool_search import search
+
+        return search(settings, " ".join(given.words), explain=given.explain, as_json=given.json)
+    pool = pool_with_warnings(settings)
+    return show(pool, given.words[0], as_json=given.json) if given.act == "show" else list_all(pool, given)
+
+
+def parsed(words: list[str]) -> Any:
+    """What was typed, or an error that says what is wrong with it."""
+    from pegboard_cli import options  # A listing needs no parser.
+
     parser = options.parser("tools", "List the tools on the board.", EXAMPLES)
     options.listing(parser)
     parser.add_argument("--all", action="store_true", help="also show missing tools, and why")
@@ -52,16 +70,11 @@ def run(words: list[str]) -> int:
         parser.error('search needs words, such as: pegboard tools search "send a message"')
     if given.explain and given.act != "search":
         parser.error("--explain goes with search, such as: pegboard tools search email --explain")
-    settings = options.settings_for(given)
-    if given.act == "search":
-        from pegboard_cli.tool_search import search
+    return given
 
-        return search(settings, " ".join(given.words), explain=given.explain, as_json=given.json)
-    pool, problems = pool_and_problems(settings)
-    pool = pool.deferring(DeferralPolicy.of(settings).deferred(pool))
-    options.warn(settings, pool.notices, problems)
-    if given.act == "show":
-        return show(pool, given.words[0], as_json=given.json)
+
+def list_all(pool: Pool, given: Any) -> int:
+    """Every tool: for people, as JSON, or as in a request."""
     if given.request:
         sys.stdout.buffer.write(pool.request_bytes() + b"\n")
     elif given.json:
@@ -70,6 +83,14 @@ def run(words: list[str]) -> int:
     else:
         table(pool, given.all)
     return OK
+
+
+def pool_with_warnings(settings: Settings) -> Pool:
+    """The pool as a session starts with it. What is odd is said on standard error."""
+    pool, problems = pool_and_problems(settings)
+    pool = pool.deferring(DeferralPolicy.of(settings).deferred(pool))
+    warn(settings, pool.notices, problems)
+    return pool
 
 
 def the_pool(settings: Settings) -> Pool:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from fnmatch import fnmatchcase
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -72,6 +70,10 @@ class DeferralPolicy:
         record = entry.record
         if record["pinned"] or record["fetches_tools"]:
             return True
+        if not self.pinned:
+            return False
+        from fnmatch import fnmatchcase  # It brings `re`: 9 ms, where bare Python starts in 15.
+
         return any(fnmatchcase(name, pattern) for pattern in self.pinned for name in (entry.name, *record["aliases"]))
 
 

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from pegboard_session import Session
     from pegboard_undo.checkpoint import Checkpoint
 
-SERVICE = "pegboard.undo"
 CHANGED, UNCOVERED, UNDONE = "file_changed", "not_covered", "undone"
 """The kinds of lines: a file that was changed, a command without a checkpoint, turns that were taken back."""
 

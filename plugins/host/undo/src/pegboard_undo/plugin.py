@@ -10,10 +10,12 @@ import anyio
 from anyio import to_thread
 
 from pegboard import Context, Facts, Tool, hookimpl
-from pegboard_undo.journal import SERVICE, Journal, Moment
 
 if TYPE_CHECKING:
     from pegboard_session import Session
+    from pegboard_undo.journal import Journal, Moment
+
+SERVICE = "pegboard.undo"
 
 Execute = Callable[[Any, Context], Awaitable[Any]]
 
@@ -54,6 +56,10 @@ _running: ContextVar[RunningCall | None] = ContextVar("running_call", default=No
 
 def _journal(ctx: Context) -> Journal | None:
     found = ctx.services.others.get(SERVICE)
+    if found is None:
+        return None
+    from pegboard_undo.journal import Journal  # Only a session has one.
+
     return found if isinstance(found, Journal) else None
 
 
@@ -66,6 +72,8 @@ def register_session_services(session: Session) -> Mapping[str, object]:
     if above is not session:
         found = _journal(above.ctx)
         return {SERVICE: found} if found else {}
+    from pegboard_undo.journal import Journal  # A call without a session needs none of it.
+
     return {SERVICE: Journal(session, lambda journal: (call := _running.get()) is not None and call.journal is journal)}
 
 

@@ -10,8 +10,9 @@ from pegboard import PegboardError
 from pegboard.wording import counted
 from pegboard_session import SlashCommand, SlashConfirm
 from pegboard_undo import restore as restoring
-from pegboard_undo.journal import SERVICE, UNDONE, Journal
+from pegboard_undo.journal import UNDONE, Journal
 from pegboard_undo.plan import Plan, as_text, make_plan, refusal_of
+from pegboard_undo.plugin import SERVICE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

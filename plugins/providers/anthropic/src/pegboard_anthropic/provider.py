@@ -10,7 +10,7 @@ from typing import Any
 import anyio.to_thread
 from anyio.lowlevel import RunVar
 
-from pegboard import ProviderError, Settings, hookimpl
+from pegboard import ProviderError, Settings
 from pegboard_anthropic import sdk, thin, web_search
 from pegboard_anthropic.assembler import Assembler
 from pegboard_anthropic.credentials import KEY, Credentials, has_profile
@@ -166,8 +166,8 @@ class AnthropicProvider:
 DEFAULT = AnthropicProvider()
 
 
-@hookimpl
-def register_providers(settings: Settings) -> list[Provider]:
+def providers(settings: Settings) -> list[Provider]:
+    """The provider as settings want it."""
     client, transport = settings.get("anthropic.client"), settings.get("anthropic.transport")
     defer_loading, search = settings.get("anthropic.deferLoading"), settings.get("anthropic.webSearch")
     usual = (DEFAULT.client, DEFAULT.transport, DEFAULT.defer_loading, DEFAULT.search)

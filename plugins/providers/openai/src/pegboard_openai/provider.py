@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 import anyio.to_thread
 from anyio.lowlevel import RunVar
 
-from pegboard import ProviderError, Settings, hookimpl
+from pegboard import ProviderError, Settings
 from pegboard_http import (
     connection_failure,
     drain,
@@ -213,8 +213,8 @@ def _expanded(name: str, value: str) -> str:
     return os.environ[value[1:]]
 
 
-@hookimpl
-def register_providers(settings: Settings) -> list[Provider]:
+def providers(settings: Settings) -> list[Provider]:
+    """The provider as settings want it."""
     return [
         OpenAIProvider(
             base_url=settings.get("openai.baseUrl", None),

@@ -15,10 +15,10 @@ from pegboard_skill.plugin import (
     register_tools,
     system_prompt_parts,
 )
-from pegboard_skill.skills import Skills
 
 if TYPE_CHECKING:
     from pegboard_skill.skill import Skill, SkillInput, SkillOutput
+    from pegboard_skill.skills import Skills
 
 WARM_UP = ("pegboard_skill.skill",)
 __all__ = [
@@ -42,6 +42,6 @@ def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     # The tool loads on use: every session asks this package for skills, and few use one.
-    from pegboard_skill import skill
+    from pegboard_skill import skill, skills
 
-    return getattr(skill, name)
+    return skills.Skills if name == "Skills" else getattr(skill, name)

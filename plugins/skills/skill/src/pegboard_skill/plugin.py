@@ -7,12 +7,14 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from pegboard import Context, Decision, Facts, Fine, Question, Settings, Tool, ToolError, hookimpl
-from pegboard_skill.skills import SERVICE, Skills
 
 if TYPE_CHECKING:
     from pegboard import Input
     from pegboard_session import PromptPart, Session
     from pegboard_skill.skill import Skill
+    from pegboard_skill.skills import Skills
+
+SERVICE = "skills"
 
 
 @hookimpl
@@ -24,6 +26,8 @@ def register_tools() -> list[Skill]:
 
 @hookimpl
 def register_session_services(session: Session) -> dict[str, object]:
+    from pegboard_skill.skills import Skills  # A call without a session needs none of it.
+
     return {SERVICE: Skills(session)}
 
 
@@ -105,4 +109,8 @@ def diagnose(settings: Settings) -> list[str]:
 
 def _skills(ctx: Context) -> Skills | None:
     skills = ctx.services.others.get(SERVICE)
+    if skills is None:
+        return None
+    from pegboard_skill.skills import Skills  # Only a session has them.
+
     return skills if isinstance(skills, Skills) else None

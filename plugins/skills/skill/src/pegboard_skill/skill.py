@@ -7,8 +7,9 @@ from pydantic import BaseModel
 from pegboard import Context, Facts, Input, Part, Tool, ToolError
 from pegboard.wording import did_you_mean
 from pegboard_skill.discovery import key_of
+from pegboard_skill.plugin import SERVICE
 from pegboard_skill.skill_file import Skill as SkillFile
-from pegboard_skill.skills import SERVICE, Skills
+from pegboard_skill.skills import Skills
 
 MOST_NAMED = 200
 

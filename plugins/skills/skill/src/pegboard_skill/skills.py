@@ -20,7 +20,6 @@ from pegboard_skill.use import lent_to, run_in_agent, text_of
 if TYPE_CHECKING:
     from pegboard_session import Session
 
-SERVICE = "skills"
 TOOL = "Skill"
 LINE, USED_LINE = "skills", "skill"
 """The kinds of lines in a transcript: what the model was told, and what it has used."""

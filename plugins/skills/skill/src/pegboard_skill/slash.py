@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 from pegboard import PegboardError, ToolError
 from pegboard_session import Expansion, SlashCommand, SlashPrompt, announce_expansion
+from pegboard_skill.plugin import SERVICE
 from pegboard_skill.skill_file import Skill
-from pegboard_skill.skills import SERVICE, Skills
+from pegboard_skill.skills import Skills
 from pegboard_skill.use import run_in_agent, text_of
 
 if TYPE_CHECKING:

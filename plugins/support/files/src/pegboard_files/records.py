@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, ConfigDict
 from pydantic.alias_generators import to_camel
 
-from pegboard_files.patches import Hunk
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pegboard_files.patches import Hunk
 
 
 class Record(BaseModel):
-    """The value of a file tool."""
+    """The value of a file tool. Of all the kinds of values, a call builds those that it returns."""
 
-    model_config = ConfigDict(alias_generator=to_camel, validate_by_name=True, validate_by_alias=True)
+    model_config = ConfigDict(alias_generator=to_camel, validate_by_name=True, validate_by_alias=True, defer_build=True)
 
 
 class PatchHunk(Record):

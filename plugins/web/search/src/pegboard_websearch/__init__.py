@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from pegboard import hookimpl
-from pegboard_websearch.backends import SearchBackend, SearchQuery, SearchResult
 
 if TYPE_CHECKING:
     from pegboard import Settings
     from pegboard_session import Session
+    from pegboard_websearch.backends import SearchBackend, SearchQuery, SearchResult
     from pegboard_websearch.websearch import WebSearch, WebSearchInput, WebSearchOutput
 
 # Imports happen inside functions: every session has the service, and few use the tool.
@@ -50,8 +50,12 @@ def register_search(settings: Settings) -> list[SearchBackend]:
 
 
 def __getattr__(name: str) -> Any:
-    if name not in ("WebSearch", "WebSearchInput", "WebSearchOutput"):
+    if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if name.startswith("Search"):
+        from pegboard_websearch import backends
+
+        return getattr(backends, name)
     from pegboard_websearch import websearch
 
     return getattr(websearch, name)
