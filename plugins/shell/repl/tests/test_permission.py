@@ -77,4 +77,4 @@ async def test_a_missing_interpreter_is_told_with_the_setting(board, approve):
 
 async def test_without_a_session_it_says_so(board, approve):
     result = await board.dispatch(Call("1", "REPL", {"language": "python", "code": "1"}), board.context())
-    assert result.text == "REPL needs a session, which keeps the interpreter between calls."
+    assert result.text.startswith("REPL needs a session, which keeps the interpreter between calls. pegboard run has")

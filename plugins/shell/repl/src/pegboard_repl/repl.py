@@ -93,7 +93,8 @@ class REPL(Tool[REPLInput, REPLOutput]):
         if args.timeout and args.timeout > longest:
             remarks.append(f"timeout was {args.timeout}; the maximum of {longest} was used.")
         if SERVICE not in ctx.services.others:
-            raise ToolError("REPL needs a session, which keeps the interpreter between calls.", code="unsupported")
+            needs = "REPL needs a session, which keeps the interpreter between calls."
+            raise ToolError(f"{needs} pegboard run has one, and for single commands there is Bash.", code="unsupported")
         run = Run(args.language, args.code, min(args.timeout or usual, longest) / 1000, args.restart)
         answer, remark = await ctx.service(SERVICE).run(run, ctx)
         if remark:
