@@ -62,6 +62,7 @@ def test_a_broken_promise_is_named_with_what_was_seen(promise: str) -> None:
 ALONE = {"prompt", "unknown-key", "null", "secrets", "size", "read-only", "declared-writes"}
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("promise", sorted(ALONE))
 def test_one_fault_is_reported_as_one_broken_promise(promise: str) -> None:
     assert [broken.promise for broken in broken_promises(WRONG[promise][0])] == [promise]

@@ -22,7 +22,7 @@ from pegboard_sandbox import bubblewrap
 from pegboard_testing.warm import warm
 
 SLOW = os.environ.get("PEGBOARD_TEST_SLOW") == "1"
-KILLS = 80 if SLOW else 4
+KILLS = 80 if SLOW else 3
 OVERLAPS = 30 if SLOW else 2
 TAG = "TEST_OF_FAULTS"
 

@@ -52,6 +52,7 @@ def script(folder: Path) -> Path:
     return path
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("case", ASKED)
 @pytest.mark.parametrize("layer", ["user", "project", "file"])
 def test_a_guard_that_is_not_installed_stops_what_acts(environment: Environment, case: str, layer: str) -> None:

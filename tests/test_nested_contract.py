@@ -96,6 +96,7 @@ def check(folder: Path, files: dict[str, str], entries: dict[str, str], **more: 
     return found
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("called", SOURCES)
 def test_a_tool_that_calls_another_is_held_to_the_contract(called: str, tmp_path: Path) -> None:
     files = {"acme_nested.py": HEAD + SOURCES[called]}

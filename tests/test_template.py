@@ -102,6 +102,7 @@ KINDS = {
 }
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_new_package_of_each_kind_passes_its_tests_and_check_and_is_found(
     kind: str,
@@ -135,6 +136,7 @@ def in_use(kind: str, programs: Path, folder: Path) -> bool:
     return started(programs, folder, "pegboard", "stamp").stdout.splitlines() == ["Read"]
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("kind", KINDS)
 def test_plain_cookiecutter_makes_the_same_of_each_kind_and_it_is_clean(kind: str, tmp_path: Path) -> None:
     assert new(tmp_path / "ours", "Stamp", "--kind", kind).returncode == 0

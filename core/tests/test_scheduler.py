@@ -78,6 +78,7 @@ def test_a_cancelled_turn_answers_every_call_once_and_leaves_a_prefix_of_its_eff
     check_cancelled(play(stage, backend, plan, cap=cap, eager=eager, stop=stop), cap, stop)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("broken", [*BROKEN, *BROKEN_ABOUT_PATHS], ids=lambda broken: broken.__name__)
 def test_the_check_catches_a_scheduler_that(stage: Stage, broken: Callable[[], AbstractContextManager[Any]]) -> None:
     @settings(many, max_examples=2000, phases=[Phase.generate], database=None, report_multiple_bugs=False)

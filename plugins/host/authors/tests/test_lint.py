@@ -78,6 +78,7 @@ UNDONE = {
 }
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("case", UNDONE)
 def test_each_thing_left_undone_is_the_one_finding(case: str, tmp_path: Path) -> None:
     source, finding = UNDONE[case]
@@ -151,6 +152,7 @@ COMMANDS = {
 }
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("case", COMMANDS)
 def test_a_command_can_be_reached_and_explains_itself(case: str, tmp_path: Path) -> None:
     name, source, findings = COMMANDS[case]
@@ -169,6 +171,7 @@ NAMED = {
 }
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("case", NAMED)
 def test_a_field_needs_no_words_of_its_own_where_the_model_knows_it(case: str, tmp_path: Path) -> None:
     imports = "from typing import Annotated, Literal\nfrom pydantic import Field\n"
@@ -204,7 +207,7 @@ OWN = sorted(
 )
 
 
-@pytest.mark.sample(4)
+@pytest.mark.sample(6)
 @pytest.mark.parametrize("project", OWN, ids=lambda project: project.name)
 def test_our_own_plugins_have_no_findings(project: Path, tmp_path: Path) -> None:
     """The promises of their tools are tests of their own; PEGBOARD_TEST_SLOW=1 lets the command check them too."""

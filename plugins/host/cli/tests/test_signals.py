@@ -19,7 +19,7 @@ import pytest
 from pegboard_testing.warm import warm
 
 SLOW = os.environ.get("PEGBOARD_TEST_SLOW") == "1"
-ROUNDS = 60 if SLOW else 6
+ROUNDS = 60 if SLOW else 4
 TAG = "TEST_OF_SIGNALS"
 CODES = {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGHUP: 129}
 STUBBORN = "trap '' TERM HUP INT; (setsid sleep 300 &); touch begun; sleep 300; sleep 300"
