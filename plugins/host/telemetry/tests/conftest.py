@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -17,6 +18,7 @@ import pegboard_rules
 import pegboard_telemetry
 from pegboard import Board
 from pegboard.settings import Layer, Settings
+from pegboard_telemetry.tracer import LOOK_AGAIN
 
 from .tools import TOOLS, Person
 
@@ -63,6 +65,7 @@ def _provider() -> None:
     provider = TracerProvider()
     provider.add_span_processor(SimpleSpanProcessor(EXPORTER))
     trace.set_tracer_provider(provider)
+    time.sleep(LOOK_AGAIN)  # A call in an earlier test may just have found no provider.
 
 
 @pytest.fixture

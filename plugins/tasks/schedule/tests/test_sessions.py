@@ -92,7 +92,7 @@ async def test_a_sleep_ends_with_its_time_or_with_an_interrupt(tmp_path):
 
         async def interrupt() -> None:
             async for event in session.events():
-                if event.kind == "call_progress" and "600" in str(event.data):
+                if event.kind == "call_progress" and "600 s" in event.data["message"]:
                     session.interrupt()
                     return
 
