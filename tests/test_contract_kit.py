@@ -51,6 +51,7 @@ def test_there_is_a_wrong_tool_for_every_promise() -> None:
     assert list(WRONG) == list(PROMISES)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("promise", WRONG)
 def test_a_broken_promise_is_named_with_what_was_seen(promise: str) -> None:
     tool, words = WRONG[promise]

@@ -187,6 +187,7 @@ TAKEN = {
 }
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("case", TAKEN)
 def test_a_specification_that_cannot_be_used_is_named_with_its_file(environment: Environment, case: str) -> None:
     old, new, words = TAKEN[case]

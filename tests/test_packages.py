@@ -37,6 +37,7 @@ def built(tmp_path_factory):
     return build
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("project", PROJECTS, ids=lambda path: path.name)
 def test_a_project_builds_alone_with_its_licence_and_readme(project, built):
     wheel, source = built(project)
@@ -53,6 +54,7 @@ def test_a_project_builds_alone_with_its_licence_and_readme(project, built):
         assert not [name for name in archive.getnames() if "/.venv/" in name or "/.uv/" in name]
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("project", DISTRIBUTIONS, ids=lambda path: path.name)
 def test_a_distribution_is_typed(project, built):
     with zipfile.ZipFile(built(project)[0]) as archive:

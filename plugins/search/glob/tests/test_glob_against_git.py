@@ -49,6 +49,7 @@ def expected(files: set[str], pattern: str) -> set[str]:
     return files - found if pattern.startswith("!") else found
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("seed", range(60))
 def test_glob_finds_what_git_keeps_and_the_pattern_fits(
     seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
