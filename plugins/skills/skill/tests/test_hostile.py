@@ -215,3 +215,64 @@ async def test_nor_for_files_that_arguments_name_in_a_command(world, args):
     assert "the secret" not in outside
     assert "our own" in inside
     assert world.person.asked == []
+
+
+@pytest.mark.parametrize(
+    ("command", "args"),
+    [
+        ("./show.sh $ARGUMENTS", "../hom?/secret.txt"),
+        ("./show.sh $ARGUMENTS", "{../home/secret.txt,own.txt}"),
+        ("./show.sh $ARGUMENTS", "-f../home/secret.txt"),
+        ("./show.sh $ARGUMENTS", '-f"."./home/secret.txt'),
+        ("./show.sh $ARGUMENTS", "HEAD:../home/secret.txt"),
+        ("./show.sh $ARGUMENTS", "{home}/secret.txt"),
+        ("./show.sh $ARGUMENTS", "-flink.txt"),
+        ("./show.sh $ARGUMENTS", "up/new.txt"),
+        ("./show.sh $ARGUMENTS", "l*.txt"),
+        ('./show.sh "$ARGUMENTS"', "../home/my secret.txt"),
+        ("./show.sh ..$0", "/home/secret.txt"),
+        ("cd .claude && ../show.sh $0", "../../home/secret.txt"),
+        ("echo $0 | xargs cat", "../hom?/secret.txt"),
+        ("date -f$0", "../home/secret.txt"),
+        ("./save.sh $0", "../home/new.txt"),
+    ],
+)
+async def test_nor_where_nothing_but_the_words_of_a_command_tell(world, command, args):
+    for name in ("secret.txt", "my secret.txt"):
+        world.put(name, "the secret", at=world.home)
+    (world.repo / "link.txt").symlink_to(world.home / "secret.txt")
+    (world.repo / "up").symlink_to(world.home)
+    for name, text in {"show.sh": 'for f in "$@"; do cat "${f##*f}" "$f"; done', "save.sh": 'echo x > "$1"'}.items():
+        world.put(name, f"#!/bin/bash\n{text} 2>/dev/null; true\n").chmod(0o755)
+    world.skill("use", "allowed-tools: Bash\n", f"!`{command}`")
+    given = args.replace("{home}", str(world.home))
+    async with world.session(use("use", given), says(), permissions={"allow": ["Skill"]}) as session:
+        await session.run("Go")
+    [said] = results(session)
+    assert "The skill use was stopped" in said
+    assert "the secret" not in said
+    assert not (world.home / "new.txt").exists()
+    assert world.person.asked == []
+
+
+@pytest.mark.parametrize(
+    ("command", "args", "said"),
+    [
+        ("cat ${CLAUDE_SKILL_DIR}/t/$0.md", "x", "of the skill"),
+        ("cat /etc/hostname >/dev/null; echo $0", "well", "well"),
+        ("./say.sh $0", "well ../home", "well"),
+        ("./say.sh $ARGUMENTS", "well https://example.org/a/b", "well"),
+        ("echo $ARGUMENTS", "a / b", "a / b"),
+    ],
+)
+async def test_what_a_skill_names_itself_and_plain_words_are_fine(world, command, args, said):
+    world.put("say.sh", '#!/bin/bash\necho "$1"\n').chmod(0o755)
+    world.put(".claude/skills/use/t/x.md", "of the skill", at=world.home)
+    world.put(
+        ".claude/skills/use/SKILL.md", f"---\ndescription: d\nallowed-tools: Bash\n---\n!`{command}`\n", at=world.home
+    )
+    async with world.session(use("use", args), says(), permissions={"allow": ["Skill"]}) as session:
+        await session.run("Go")
+    [found] = results(session)
+    assert "was stopped" not in found
+    assert said in found

@@ -65,7 +65,11 @@ def version_of(dist: str) -> str:
     """The version of a distribution, from the folder that its installer has named after it."""
     stem, end = dist.replace("-", "_") + "-", ".dist-info"
     for place in sys.path:
-        for name in os.listdir(place) if os.path.isdir(place) else ():
+        try:
+            names = os.listdir(place)
+        except OSError:  # No folder, such as an archive, or not for us to read.
+            continue
+        for name in names:
             if name.startswith(stem) and name.endswith(end):
                 return name[len(stem) : -len(end)]
     from importlib.metadata import version  # For everything else: to import it takes 54 ms.

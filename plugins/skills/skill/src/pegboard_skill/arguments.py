@@ -60,10 +60,14 @@ class Arguments:
 
         return PLACE.sub(checked, command)
 
-    def are_in(self, text: str) -> bool:
-        """Whether a text refers to what was given."""
+    def values_in(self, text: str) -> list[str]:
+        """What was given, as far as a text refers to it."""
         value = self._value(self.words)
-        return any(_is_given(found, value(found)) for found in PLACE.finditer(text))
+        return [said for found in PLACE.finditer(text) if _is_given(found, said := value(found))]
+
+    def known_in(self, text: str) -> str:
+        """The text with the known folders in it, and without what was given."""
+        return PLACE.sub(lambda found: self._value([])(found) if found["variable"] else found[0], text)
 
     def _value(self, words: list[str]) -> Callable[[re.Match[str]], str]:
         def value(found: re.Match[str]) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from pegboard import Allow, Context, Decision, Deny, Facts, Settings, Tool
 from pegboard.settings import Layer
 from pegboard_rules import check_permission
-from pegboard_skill.insertion import grants_count
+from pegboard_skill.files_elsewhere import grants_count
 from pegboard_skill.skill_file import Skill
 
 if TYPE_CHECKING:

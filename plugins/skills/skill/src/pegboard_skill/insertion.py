@@ -13,9 +13,10 @@ from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
-from pegboard import JSON, Context, Decision, Deny, Facts, Result, ToolError
+from pegboard import JSON, Context, Decision, Deny, Result, ToolError
 from pegboard.permission import WorkingDirectories
 from pegboard_skill.arguments import ArgumentError, Arguments
+from pegboard_skill.files_elsewhere import inserting
 from pegboard_skill.pieces import files_in, pieces_of
 from pegboard_skill.skill_file import Skill
 
@@ -24,7 +25,6 @@ SHELLS = ("", "bash", "sh")
 SHOWN = 120
 
 _asked: ContextVar[list[Decision] | None] = ContextVar("what an insertion would have asked", default=None)
-_is_given: ContextVar[bool] = ContextVar("whether arguments are part of the command that is inserted", default=False)
 
 
 def refuse_to_ask(decision: Decision) -> Deny | None:
@@ -34,17 +34,6 @@ def refuse_to_ask(decision: Decision) -> Deny | None:
         return None
     asked.append(decision)
     return Deny(f"{decision.reason} A skill never asks about what it inserts.", layer="ask", rule=decision.rule)
-
-
-def grants_count(facts: Facts, ctx: Context) -> bool:
-    """Whether what a skill allows counts for a call: not where arguments may have named a file from elsewhere.
-
-    Options and patterns can name one too, so what the command would touch is looked at, not only its words.
-    """
-    if not _is_given.get():
-        return True
-    inside = WorkingDirectories.of(ctx)
-    return all(inside.contain(path) for path in facts.paths)
 
 
 @contextmanager
@@ -84,20 +73,8 @@ class Insertion:
 
     async def _insert(self, template: str) -> str:
         command = self._filled(template)
-        is_given = self._arguments.are_in(template)
-        if is_given:
-            self._refuse_files_elsewhere()
-        token = _is_given.set(is_given)
-        try:
+        with inserting(self._arguments.values_in(template), self._skill.folder, self._arguments.known_in(template)):
             return await self._run(command.strip())
-        finally:
-            _is_given.reset(token)
-
-    def _refuse_files_elsewhere(self) -> None:
-        named = {part for word in self._arguments.words for part in (word, word.rpartition("=")[2]) if part}
-        for path in (self._ctx.resolve(part) for part in sorted(named)):
-            if os.path.exists(path):
-                self._require_inside(path)
 
     def _require_inside(self, path: Path) -> None:
         if not WorkingDirectories.of(self._ctx).hold(os.path.realpath(path)):

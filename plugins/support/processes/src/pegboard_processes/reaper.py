@@ -25,7 +25,7 @@ GRACE = 2.0
 PATIENCE = 2.0
 """Seconds that a killed tree may take to disappear; only a process stuck in the kernel needs longer."""
 FEW = 64
-BECOMING = 0.5
+BECOMING = 0.1
 """Seconds that a process may take to turn into another program: its file can come from a slow disk."""
 
 log = logging.getLogger("pegboard")
