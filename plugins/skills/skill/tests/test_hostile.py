@@ -235,7 +235,10 @@ async def test_nor_for_files_that_arguments_name_in_a_command(world, args):
         ("echo $0 | xargs cat", "../hom?/secret.txt"),
         ("date -f$0", "../home/secret.txt"),
         ("./save.sh $0", "../home/new.txt"),
+        ("./show.sh $0", "x" * 200_000),
+        ("./show.sh $0", "a\0b"),
     ],
+    ids=lambda text: text[:30].replace("\0", "NUL"),
 )
 async def test_nor_where_nothing_but_the_words_of_a_command_tell(world, command, args):
     for name in ("secret.txt", "my secret.txt"):

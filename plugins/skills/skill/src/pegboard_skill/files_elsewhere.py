@@ -18,10 +18,12 @@ from pegboard.permission import WorkingDirectories
 
 LEADS_AWAY = re.compile(
     r"\.\.(?:[/\s'\"},]|$)"  # to the folder above
-    r"|[~*?\[{]"  # what the shell would replace
+    r"|[~*?\[{\0]"  # what the shell would replace, and what no path can hold
     r"|(?<![\w.])(?<!https:)(?<!https:/)(?<!http:)(?<!http:/)/"  # from the root, but in an address of the web
 )
 ADDRESS = re.compile(r"https?://")
+LONGEST = 4_000
+"""Characters of a value that is looked at: each end of each word in it costs a look at the disk."""
 WORDS = re.compile(r"[\s'\";|&<>()]+")
 
 
@@ -67,6 +69,8 @@ def grants_count(facts: Facts, ctx: Context) -> bool:
 
 
 def _leads_away(value: str, inside: WorkingDirectories, ctx: Context) -> bool:
+    if len(value) > LONGEST:
+        return True
     try:
         words = [*value.split(), *shlex.split(value)]
     except ValueError:
